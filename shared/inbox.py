@@ -1,0 +1,92 @@
+"""The inbox: which events a consumer has already applied.
+
+Invariant: the inbox row and the effect of an event commit together, so an event has its effect once, however often and
+by whatever way it is delivered (redelivery after a crash, republication by a relay, replay of the topic).
+
+Not promised: once *outside* of this database. An e-mail or a call to another system needs the event id as its own key.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+from uuid import UUID
+
+from sqlalchemy import BigInteger, Column, Connection, DateTime, Integer, MetaData, Table, Text, Uuid, func
+
+from shared.envelope import Envelope
+
+
+@dataclass(frozen=True, slots=True)
+class Delivery:
+    """One event as it came from the log, with where it stood and who received it."""
+
+    envelope: Envelope
+    topic: str
+    partition: int
+    offset: int
+    member: str
+    generation: int
+
+
+class Inbox(Protocol):
+    """Decides which deliveries are new. A guard-off variant in the chaos package has one that never says no."""
+
+    def new(self, connection: Connection, batch: Sequence[Delivery]) -> set[UUID]:
+        """Record a batch through the caller's connection and return the ids that were not known; never commits."""
+        ...
+
+
+# Only this statement decides: a look before it would be a race, and catching a unique violation around the handler
+# would take a broken foreign key for a duplicate. Sorted, so that two members with the same events wait for each other
+# instead of deadlocking.
+_RECORD = """
+INSERT INTO inbox (consumer, event_id, topic, partition, "offset", member, generation, aggregate_id, aggregate_version)
+SELECT %(consumer)s, * FROM unnest(
+  %(event_id)s::uuid[], %(topic)s::text[], %(partition)s::int[], %(offset)s::bigint[], %(member)s::text[],
+  %(generation)s::int[], %(aggregate_id)s::text[], %(aggregate_version)s::int[]) AS delivery (event_id)
+ORDER BY event_id
+ON CONFLICT (consumer, event_id) DO NOTHING
+RETURNING event_id
+"""
+
+
+class DatabaseInbox:
+    """The inbox of one consumer, in the database of its effects."""
+
+    def __init__(self, consumer: str) -> None:
+        self._consumer = consumer
+
+    def new(self, connection: Connection, batch: Sequence[Delivery]) -> set[UUID]:
+        rows = connection.exec_driver_sql(
+            _RECORD,
+            {
+                "consumer": self._consumer,
+                "event_id": [d.envelope.event_id for d in batch],
+                "topic": [d.topic for d in batch],
+                "partition": [d.partition for d in batch],
+                "offset": [d.offset for d in batch],
+                "member": [d.member for d in batch],
+                "generation": [d.generation for d in batch],
+                "aggregate_id": [d.envelope.aggregate_id for d in batch],
+                "aggregate_version": [d.envelope.aggregate_version for d in batch],
+            },
+        )
+        return {row.event_id for row in rows}
+
+
+def inbox_table(metadata: MetaData) -> Table:
+    """Declare the inbox in a database's metadata. Two consumers may share a table, so the key has both."""
+    return Table(
+        "inbox",
+        metadata,
+        Column("consumer", Text, primary_key=True),
+        Column("event_id", Uuid, primary_key=True),
+        Column("topic", Text, nullable=False),
+        Column("partition", Integer, nullable=False),
+        Column("offset", BigInteger, nullable=False),
+        Column("member", Text, nullable=False),
+        Column("generation", Integer, nullable=False),
+        Column("aggregate_id", Text, nullable=False),
+        Column("aggregate_version", Integer, nullable=False),
+        Column("applied_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
+    )

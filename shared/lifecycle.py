@@ -1,0 +1,55 @@
+"""Start, run and stop a process.
+
+Contract: SIGTERM and SIGINT set one event. A loop looks at it between two units of work, so a unit that has begun is
+finished, and the process then ends with exit status 0. Only the supervisor's SIGKILL hurries it.
+"""
+
+import signal
+import threading
+from collections.abc import Callable
+from types import FrameType
+
+
+def stop_on_signals() -> threading.Event:
+    """Return the event that SIGTERM and SIGINT set. To be called from the main thread."""
+    stop = threading.Event()
+
+    def request_stop(_number: int, _frame: FrameType | None) -> None:
+        stop.set()
+
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, request_stop)
+    return stop
+
+
+def run_loop(step: Callable[[], float], stop: threading.Event) -> None:
+    """Call ``step`` until stopped; each call does one unit of work and returns how many seconds to wait after it."""
+    while not stop.is_set():
+        delay = step()
+        if delay > 0:
+            stop.wait(delay)
+
+
+def run_together(loops: dict[str, Callable[[], None]], stop: threading.Event) -> None:
+    """Run several loops in threads of their own until stopped.
+
+    The first loop that raises stops the others, and its error is raised here: half a process is worse than none, since
+    nobody restarts it.
+    """
+    failures: list[BaseException] = []
+
+    def guarded(loop: Callable[[], None]) -> None:
+        try:
+            loop()
+        except BaseException as error:  # noqa: BLE001  # handed to the main thread, which raises it
+            failures.append(error)
+        finally:
+            stop.set()
+
+    threads = [threading.Thread(target=guarded, args=(loop,), name=name) for name, loop in loops.items()]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if failures:
+        raise failures[0]
