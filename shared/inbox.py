@@ -31,20 +31,21 @@ class Delivery:
 class Inbox(Protocol):
     """Decides which deliveries are new. A guard-off variant in the chaos package has one that never says no."""
 
-    def new(self, connection: Connection, batch: Sequence[Delivery]) -> set[UUID]:
-        """Record a batch through the caller's connection and return the ids that were not known; never commits."""
+    def new(self, connection: Connection, batch: Sequence[Delivery]) -> list[Delivery]:
+        """Record a batch through the caller's connection and return, in its order, what was not known; never commits."""
         ...
 
 
 # Only this statement decides: a look before it would be a race, and catching a unique violation around the handler
-# would take a broken foreign key for a duplicate. Sorted, so that two members with the same events wait for each other
-# instead of deadlocking.
+# would take a broken foreign key for a duplicate. Sorted by event, so that two members with the same events wait for
+# each other instead of deadlocking; of two copies in one batch the first is recorded.
 _RECORD = """
 INSERT INTO inbox (consumer, event_id, topic, partition, "offset", member, generation, aggregate_id, aggregate_version)
-SELECT %(consumer)s, * FROM unnest(
-  %(event_id)s::uuid[], %(topic)s::text[], %(partition)s::int[], %(offset)s::bigint[], %(member)s::text[],
-  %(generation)s::int[], %(aggregate_id)s::text[], %(aggregate_version)s::int[]) AS delivery (event_id)
-ORDER BY event_id
+SELECT %(consumer)s, event_id, topic, partition, "offset", member, generation, aggregate_id, aggregate_version
+FROM unnest(%(event_id)s::uuid[], %(topic)s::text[], %(partition)s::int[], %(offset)s::bigint[], %(member)s::text[],
+            %(generation)s::int[], %(aggregate_id)s::text[], %(aggregate_version)s::int[]) WITH ORDINALITY
+  AS delivery (event_id, topic, partition, "offset", member, generation, aggregate_id, aggregate_version, place)
+ORDER BY event_id, place
 ON CONFLICT (consumer, event_id) DO NOTHING
 RETURNING event_id
 """
@@ -56,8 +57,8 @@ class DatabaseInbox:
     def __init__(self, consumer: str) -> None:
         self._consumer = consumer
 
-    def new(self, connection: Connection, batch: Sequence[Delivery]) -> set[UUID]:
-        rows = connection.exec_driver_sql(
+    def new(self, connection: Connection, batch: Sequence[Delivery]) -> list[Delivery]:
+        recorded = connection.exec_driver_sql(
             _RECORD,
             {
                 "consumer": self._consumer,
@@ -71,7 +72,16 @@ class DatabaseInbox:
                 "aggregate_version": [d.envelope.aggregate_version for d in batch],
             },
         )
-        return {row.event_id for row in rows}
+        return _first_of_each(batch, {row.event_id for row in recorded})
+
+
+def _first_of_each(batch: Sequence[Delivery], event_ids: set[UUID]) -> list[Delivery]:
+    firsts = []
+    for delivery in batch:
+        if delivery.envelope.event_id in event_ids:
+            event_ids.remove(delivery.envelope.event_id)
+            firsts.append(delivery)
+    return firsts
 
 
 def inbox_table(metadata: MetaData) -> Table:

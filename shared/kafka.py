@@ -1,0 +1,70 @@
+"""How this system talks to Kafka: client settings with the reason for each that is not a default.
+
+Source of the settings' meaning: librdkafka's CONFIGURATION.md. Nothing here creates a client at import, and nobody may
+create one before a fork.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+GROUP_PROTOCOLS: Final = ("consumer", "classic")
+"""``consumer`` is the group protocol of KIP-848 (brokers from 4.0 on), ``classic`` the one before it."""
+
+
+def producer_config(bootstrap_servers: str, client_id: str) -> dict[str, Any]:
+    """Settings of a producer that keeps each partition's order and gives nothing up by itself.
+
+    The caller has a deadline of its own and purges everything when it passes. A finite message time-out would let an
+    earlier event expire while a later one of the same aggregate, behind it in the same batch of work, is delivered.
+    """
+    return {
+        "bootstrap.servers": bootstrap_servers,
+        "client.id": client_id,
+        "acks": "all",
+        "enable.idempotence": True,
+        # Fails everything behind a message that could not be sent, so that none overtakes it.
+        "enable.gapless.guarantee": True,
+        "delivery.timeout.ms": 0,
+        # The default hash is CRC32, and Java's clients would put the same key on another partition.
+        "partitioner": "murmur2_random",
+        "compression.type": "lz4",
+        # Chunks are flushed explicitly; lingering would only add latency.
+        "linger.ms": 0,
+        "queue.buffering.max.messages": 100_000,
+        **_reconnect_quickly(),
+    }
+
+
+def consumer_config(
+    bootstrap_servers: str, group: str, client_id: str, group_protocol: str = "consumer"
+) -> dict[str, Any]:
+    """Settings of a group member that commits offsets itself, after the database commit."""
+    config: dict[str, Any] = {
+        "bootstrap.servers": bootstrap_servers,
+        "client.id": client_id,
+        "group.id": group,
+        "group.protocol": group_protocol,
+        "enable.auto.commit": False,
+        "enable.auto.offset.store": False,
+        # 'earliest' or 'latest' would jump over events in silence when the wanted offset is gone.
+        "auto.offset.reset": "error",
+        "max.poll.interval.ms": 60_000,
+        # A smaller local queue, topped up at once, instead of a second's pause whenever it is full.
+        "queued.min.messages": 5_000,
+        "fetch.queue.backoff.ms": 10,
+        "fetch.error.backoff.ms": 100,
+        **_reconnect_quickly(),
+    }
+    if group_protocol == "classic":
+        # With 'consumer' these belong to the broker, and the client refuses them.
+        config |= {
+            "partition.assignment.strategy": "cooperative-sticky",
+            "session.timeout.ms": 6_000,
+            "heartbeat.interval.ms": 1_000,
+        }
+    return config
+
+
+def _reconnect_quickly() -> Mapping[str, Any]:
+    """After an outage the first attempt that can succeed comes within a second, instead of ten."""
+    return {"reconnect.backoff.ms": 50, "reconnect.backoff.max.ms": 1_000, "socket.keepalive.enable": True}
