@@ -255,8 +255,9 @@ def _delivery(message: Message, member: str, generation: int) -> Delivery:
     assert topic is not None
     assert partition is not None
     assert offset is not None
+    headers = message.headers()
     try:
-        event = envelope.from_message(message.headers(), message.value())
+        event = envelope.from_message(headers.items() if isinstance(headers, dict) else headers, message.value())
     except PermanentError as error:
         raise PermanentError(f"{topic}[{partition}] offset {offset} cannot be read: {error}") from error
     return Delivery(event, topic, partition, offset, member, generation)

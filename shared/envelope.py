@@ -48,12 +48,12 @@ def to_headers(envelope: Envelope) -> list[tuple[str, bytes]]:
     return [(name, value.encode()) for name, value in attributes.items()]
 
 
-def from_message(headers: Iterable[tuple[str, bytes | None]] | None, value: bytes | None) -> Envelope:
+def from_message(headers: Iterable[tuple[str, str | bytes | None]] | None, value: bytes | None) -> Envelope:
     """Read an event back from a message. Raises PermanentError that names what is missing or broken."""
     if value is None:
         raise PermanentError("the message has no value")
     try:
-        attributes = {name: raw.decode() for name, raw in headers or () if raw is not None}
+        attributes = {name: _text(raw) for name, raw in headers or () if raw is not None}
         return Envelope(
             event_id=UUID(attributes["ce_id"]),
             type=attributes["ce_type"],
@@ -70,3 +70,7 @@ def from_message(headers: Iterable[tuple[str, bytes | None]] | None, value: byte
         raise PermanentError(f"the message has no header {error.args[0]}") from error
     except ValueError as error:
         raise PermanentError(f"a header of the message cannot be read: {error}") from error
+
+
+def _text(raw: str | bytes) -> str:
+    return raw if isinstance(raw, str) else raw.decode()

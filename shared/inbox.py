@@ -32,7 +32,7 @@ class Inbox(Protocol):
     """Decides which deliveries are new. A guard-off variant in the chaos package has one that never says no."""
 
     def new(self, connection: Connection, batch: Sequence[Delivery]) -> list[Delivery]:
-        """Record a batch through the caller's connection and return, in its order, what was not known; never commits."""
+        """Record a batch through the caller's connection and return, in its order, what was new; never commits."""
         ...
 
 
