@@ -1,0 +1,50 @@
+"""One log line and one measurement per request, and the trace that a request belongs to.
+
+The line has the *rule* of the path (``/orders/<order_id>``), never its text, its query or its body: those can carry an
+e-mail address or a secret.
+"""
+
+import re
+import secrets
+from collections.abc import Mapping
+
+from flask import Flask, Response, g, request
+from prometheus_client import Histogram
+
+from shared.clock import monotonic
+from shared.logs import get_logger
+
+_SECONDS = Histogram("http_request_seconds", "Time to answer an HTTP request.", ["method", "route", "status"])
+_TRACEPARENT = re.compile(r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}")
+_QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
+
+_log = get_logger(__name__)
+
+
+def traceparent(headers: Mapping[str, str]) -> str:
+    """Return the request's trace context, or a fresh one where it has none that is well-formed (W3C Trace Context)."""
+    given = headers.get("traceparent", "").strip()
+    if _TRACEPARENT.fullmatch(given):
+        return given
+    return f"00-{secrets.token_hex(16)}-{secrets.token_hex(8)}-01"
+
+
+def log_requests(app: Flask) -> None:
+    @app.before_request
+    def start() -> None:
+        g.started_at = monotonic()
+
+    @app.after_request
+    def finish(response: Response) -> Response:
+        seconds = monotonic() - g.started_at
+        route = request.url_rule.rule if request.url_rule else "(none)"
+        _SECONDS.labels(request.method if request.url_rule else "(any)", route, response.status_code).observe(seconds)
+        log = _log.debug if route in _QUIET else _log.info
+        log(
+            "request",
+            method=request.method,
+            route=route,
+            status=response.status_code,
+            seconds=round(seconds, 4),
+        )
+        return response

@@ -1,0 +1,84 @@
+"""The HTTP server: gunicorn with threads.
+
+Invariant: the application, and with it every engine and client, is built in the worker, *after* the fork. A connection
+or a producer that crosses a fork hangs or sends nothing. SIGTERM finishes the requests in hand and exits 0.
+"""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from flask import Flask
+from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
+from gunicorn.glogging import Logger  # type: ignore[import-untyped]
+from prometheus_client.multiprocess import mark_process_dead
+
+from shared.errors import ConfigurationError
+from shared.http.endpoints import MULTIPROCESS_VARIABLE
+
+THREADS = 16
+"""Requests that one worker answers at the same time. An engine's pool that is smaller makes the rest wait."""
+GRACEFUL_SECONDS = 10
+
+
+def serve(app_factory: Callable[[], Flask], host: str, port: int, workers: int) -> None:
+    """Serve until SIGTERM or SIGINT; never returns normally, but raises SystemExit.
+
+    Raises ConfigurationError for several workers without a folder to add up their metrics in, since each scrape would
+    then show whichever worker answered it.
+    """
+    folder = os.environ.get(MULTIPROCESS_VARIABLE)
+    if workers > 1 and not folder:
+        raise ConfigurationError(
+            f"HTTP_WORKERS={workers} needs {MULTIPROCESS_VARIABLE}, a folder of this process alone, or /metrics would "
+            "show one worker's share. Set it, or set HTTP_WORKERS=1."
+        )
+    if folder:
+        _remove_metrics_of_earlier_processes(Path(folder))
+    _Server(app_factory, host, port, workers).run()
+
+
+def _remove_metrics_of_earlier_processes(folder: Path) -> None:
+    # Files of this process are open already: metric objects are made when their modules are imported.
+    for file in folder.glob("*.db"):
+        if not file.stem.endswith(f"_{os.getpid()}"):
+            file.unlink(missing_ok=True)
+
+
+class _Log(Logger):  # type: ignore[misc]  # gunicorn has no types
+    """Hand gunicorn's own lines to the process's log; requests are logged by the application."""
+
+    def setup(self, _cfg: Any) -> None:
+        self.error_log.propagate = True
+
+    def access(self, *_: Any) -> None:
+        pass
+
+
+class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
+    def __init__(self, app_factory: Callable[[], Flask], host: str, port: int, workers: int) -> None:
+        self._app_factory = app_factory
+        self._options = {
+            "bind": f"{host}:{port}",
+            "workers": workers,
+            "worker_class": "gthread",
+            "threads": THREADS,
+            "graceful_timeout": GRACEFUL_SECONDS,
+            "logger_class": _Log,
+            "control_socket_disable": True,
+            "child_exit": _forget_worker,
+        }
+        super().__init__()
+
+    def load_config(self) -> None:
+        for name, value in self._options.items():
+            self.cfg.set(name, value)
+
+    def load(self) -> Flask:
+        return self._app_factory()
+
+
+def _forget_worker(_arbiter: Any, worker: Any) -> None:
+    if MULTIPROCESS_VARIABLE in os.environ:
+        mark_process_dead(worker.pid)  # type: ignore[no-untyped-call]
