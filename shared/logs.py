@@ -46,5 +46,5 @@ def configure(instance: str, level: str = "INFO") -> None:
 
 
 def get_logger(name: str) -> FilteringBoundLogger:
-    logger: FilteringBoundLogger = structlog.get_logger(logger=name)
+    logger: FilteringBoundLogger = structlog.get_logger(component=name)
     return logger
