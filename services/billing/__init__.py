@@ -1,0 +1,1 @@
+"""Billing: charges placed orders, issues their invoices, credits cancelled ones. Owns the ``billing`` database."""

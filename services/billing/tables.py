@@ -1,0 +1,105 @@
+"""The tables of the billing database.
+
+The aggregate is the *bill*; its id is its order's id, so that all that billing says of an order keeps its order. The
+UNIQUEs on ``order_id`` are a second guard only: they turn a bug into an error, and what makes effects happen once is
+the inbox. Constraints carry PostgreSQL's own names (``invoice_order_id_key``, ``bill_pkey``).
+"""
+
+from typing import Final
+
+from sqlalchemy import (
+    BigInteger,
+    CheckConstraint,
+    Column,
+    DateTime,
+    Index,
+    Integer,
+    MetaData,
+    Table,
+    Text,
+    UniqueConstraint,
+    Uuid,
+    func,
+)
+
+from shared.inbox import inbox_table
+from shared.outbox import outbox_table, relay_tables
+
+metadata: Final = MetaData()
+
+
+def _amount() -> Column[int]:
+    return Column("amount_minor", BigInteger, CheckConstraint("amount_minor >= 0"), nullable=False)
+
+
+bill: Final = Table(
+    "bill",
+    metadata,
+    Column("order_id", Uuid, primary_key=True),
+    Column("customer_id", Text, nullable=False),
+    Column("email", Text, nullable=False),
+    Column("currency", Text, nullable=False),
+    _amount(),
+    Column("state", Text, CheckConstraint("state IN ('invoiced', 'declined', 'credited')"), nullable=False),
+    Column("version", Integer, nullable=False),
+)
+
+payment: Final = Table(
+    "payment",
+    metadata,
+    Column("payment_id", Uuid, primary_key=True),
+    Column("order_id", Uuid, nullable=False),
+    Column(
+        "status", Text, CheckConstraint("status IN ('authorised', 'declined', 'refunded')"),
+        nullable=False,
+    ),
+    Column("currency", Text, nullable=False),
+    _amount(),
+    Column("created_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
+    Index("payment_order_id", "order_id"),
+)  # fmt: skip
+
+number_series: Final = Table(
+    "number_series",
+    metadata,
+    Column("series", Text, primary_key=True),
+    Column("year", Integer, primary_key=True, autoincrement=False),
+    Column("next_sequence", Integer, nullable=False),
+    # Every batch rewrites a row: room on the page keeps it heap-only.
+    postgresql_with={"fillfactor": 50},
+)
+
+invoice: Final = Table(
+    "invoice",
+    metadata,
+    Column("number", Text, primary_key=True),
+    Column("series", Text, nullable=False),
+    Column("year", Integer, nullable=False),
+    Column("sequence", Integer, nullable=False),
+    Column("order_id", Uuid, nullable=False, unique=True),
+    Column("currency", Text, nullable=False),
+    _amount(),
+    Column("issued_at", DateTime(timezone=True), nullable=False),
+    Column("event_id", Uuid, nullable=False),
+    Column("applied_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
+    UniqueConstraint("series", "year", "sequence"),
+)
+
+credit_note: Final = Table(
+    "credit_note",
+    metadata,
+    Column("number", Text, primary_key=True),
+    Column("series", Text, nullable=False),
+    Column("year", Integer, nullable=False),
+    Column("sequence", Integer, nullable=False),
+    Column("order_id", Uuid, nullable=False, unique=True),
+    Column("invoice_number", Text, nullable=False),
+    Column("currency", Text, nullable=False),
+    _amount(),
+    Column("issued_at", DateTime(timezone=True), nullable=False),
+    UniqueConstraint("series", "year", "sequence"),
+)
+
+outbox: Final = outbox_table(metadata)
+relay: Final = relay_tables(metadata)
+inbox: Final = inbox_table(metadata)
