@@ -1,0 +1,29 @@
+"""Analytics' settings. A field's name in capitals is its variable."""
+
+from dataclasses import dataclass
+
+from shared.kafka import GROUP_PROTOCOLS
+from shared.settings import setting
+
+LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    database_url: str = setting(
+        help="the analytics database, without a password: postgresql://role@host:port/db"
+    )
+    database_password_file: str = setting("", help="file with the role's password; empty: none is needed")
+    kafka_bootstrap_servers: str = setting("127.0.0.1:9092", help="host:port of a broker, several with commas")
+    orders_topic: str = setting("orders.events", help="topic with the orders' events")
+    billing_topic: str = setting("billing.events", help="topic with billing's events")
+    consumer_group: str = setting("analytics", help="Kafka group; also the consumer's name in the inbox")
+    group_protocol: str = setting("consumer", help="Kafka's group protocol", choices=GROUP_PROTOCOLS)
+    batch_size: int = setting(500, help="most events in one transaction", minimum=1)
+    instance: str = setting("analytics", help="the process's name in logs and in the database's activity view")
+    http_host: str = setting("127.0.0.1", help="address of the read-only API")
+    http_port: int = setting(8083, help="port of the read-only API", minimum=1)
+    http_workers: int = setting(1, help="gunicorn workers of the API", minimum=1)
+    metrics_host: str = setting("127.0.0.1", help="address of the consumer's /metrics")
+    metrics_port: int = setting(0, help="port of the consumer's /metrics; 0: none", minimum=0)
+    log_level: str = setting("INFO", help="least severe line that is logged", choices=LEVELS)

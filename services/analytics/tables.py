@@ -1,0 +1,42 @@
+"""The tables of the analytics database: a read model that can be thrown away and built again from the topics."""
+
+from typing import Final
+
+from sqlalchemy import BigInteger, Column, Date, Integer, MetaData, Table, Text, Uuid
+
+from shared.inbox import inbox_table
+
+metadata: Final = MetaData()
+
+
+def _counter(name: str) -> Column[int]:
+    return Column(name, BigInteger, nullable=False)
+
+
+revenue: Final = Table(
+    "revenue",
+    metadata,
+    Column("day", Date, primary_key=True),
+    Column("currency", Text, primary_key=True),
+    _counter("invoices"),
+    _counter("amount_minor"),
+    _counter("credited_minor"),
+)
+
+orders_by_state: Final = Table(
+    "orders_by_state",
+    metadata,
+    Column("state", Text, primary_key=True),
+    _counter("orders"),
+)
+
+order_state: Final = Table(
+    "order_state",
+    metadata,
+    Column("order_id", Uuid, primary_key=True),
+    Column("state", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+)
+"""Where each order stands, to move it from one count to another; the version keeps it from moving back."""
+
+inbox: Final = inbox_table(metadata)

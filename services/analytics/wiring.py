@@ -1,0 +1,54 @@
+"""Put analytics together. The one place that knows which parts are used; each can be replaced by an argument."""
+
+from confluent_kafka import Consumer as KafkaConsumer
+from flask import Flask
+from sqlalchemy import Engine
+
+from services.analytics import count_orders
+from services.analytics.api import create_app
+from services.analytics.settings import Settings
+from shared import http, kafka
+from shared.consumer import Consumer, Handler
+from shared.database import create_engine
+from shared.inbox import DatabaseInbox, Inbox
+
+
+def build(
+    settings: Settings,
+    *,
+    inbox: Inbox | None = None,
+    handler: Handler = count_orders.apply,
+    engine: Engine | None = None,
+    kafka_consumer: KafkaConsumer | None = None,
+) -> Consumer:
+    """Make one member of analytics' consumer group; its ``run`` blocks until stopped."""
+    return Consumer(
+        kafka=kafka_consumer or build_kafka_consumer(settings),
+        engine=engine or build_engine(settings, pool_size=1),
+        inbox=inbox or DatabaseInbox(settings.consumer_group),
+        handler=handler,
+        group=settings.consumer_group,
+        topics=[settings.orders_topic, settings.billing_topic],
+        batch_size=settings.batch_size,
+    )
+
+
+def build_kafka_consumer(settings: Settings) -> KafkaConsumer:
+    return KafkaConsumer(
+        kafka.consumer_config(
+            settings.kafka_bootstrap_servers, settings.consumer_group, settings.instance, settings.group_protocol
+        )
+    )
+
+
+def build_engine(settings: Settings, pool_size: int = 5) -> Engine:
+    return create_engine(settings.database_url, settings.database_password_file, settings.instance, pool_size)
+
+
+def build_api(settings: Settings) -> Flask:
+    return create_app(build_engine(settings))
+
+
+def serve_api(settings: Settings) -> None:
+    """Serve the read-only API until SIGTERM; the application is made in the worker, after its fork."""
+    http.serve(lambda: build_api(settings), settings.http_host, settings.http_port, settings.http_workers)
