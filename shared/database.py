@@ -6,19 +6,30 @@ connection (outbox, inbox, handlers) never commits. ``synchronous_commit`` stays
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, Final
 
+import psycopg
 from sqlalchemy import Connection, Engine, event, make_url
 from sqlalchemy import create_engine as sqlalchemy_engine
 from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
 
 from shared.settings import read_secret
 
+_CONNECTION: Final[dict[str, Any]] = {
+    "connect_timeout": 5,
+    "options": "-c TimeZone=UTC -c jit=off",
+    # A dead server is noticed within about ten seconds, also on a connection that waits for an answer.
+    "keepalives_idle": 5,
+    "keepalives_interval": 2,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 10_000,
+}
+
 
 def create_engine(
     url: str, password_file: str | None, application_name: str, pool_size: int = 5, **options: Any
 ) -> Engine:
-    """Make an engine whose connections carry the process's name and die with their server.
+    """Make an engine whose connections carry the process's name.
 
     The password is read from its file at each new connection, so a rotated secret needs no restart. Opens nothing yet.
     """
@@ -27,21 +38,22 @@ def create_engine(
         pool_size=pool_size,
         max_overflow=0,
         pool_pre_ping=True,
-        connect_args={
-            "application_name": application_name,
-            "connect_timeout": 5,
-            "options": "-c TimeZone=UTC -c jit=off",
-            # A dead server is noticed within about ten seconds, also on a connection that waits for an answer.
-            "keepalives_idle": 5,
-            "keepalives_interval": 2,
-            "keepalives_count": 3,
-            "tcp_user_timeout": 10_000,
-        },
+        connect_args={"application_name": application_name, **_CONNECTION},
         **options,
     )
     if password_file:
         _take_password_from(engine, password_file)
     return engine
+
+
+def connect(url: str, password_file: str | None, application_name: str) -> psycopg.Connection[tuple[Any, ...]]:
+    """Open one connection in autocommit mode, for a loop whose statements each stand alone."""
+    target = make_url(url).set(drivername="postgresql")
+    if password_file:
+        target = target.set(password=read_secret(password_file))
+    return psycopg.connect(
+        target.render_as_string(hide_password=False), autocommit=True, application_name=application_name, **_CONNECTION
+    )
 
 
 @contextmanager

@@ -5,9 +5,12 @@ finished, and the process then ends with exit status 0. Only the supervisor's SI
 """
 
 import signal
+import sys
 import threading
 from collections.abc import Callable
 from types import FrameType
+
+from shared.errors import ConfigurationError, RefusedError
 
 
 def stop_on_signals() -> threading.Event:
@@ -53,3 +56,13 @@ def run_together(loops: dict[str, Callable[[], None]], stop: threading.Event) ->
         thread.join()
     if failures:
         raise failures[0]
+
+
+def run_main(main: Callable[[], None]) -> int:
+    """Run a process's main function and return its exit status; what a person must mend is told in one sentence."""
+    try:
+        main()
+    except (ConfigurationError, RefusedError) as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201  # logging may not be set up yet
+        return 78  # EX_CONFIG of sysexits.h
+    return 0

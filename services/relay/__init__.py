@@ -1,0 +1,1 @@
+"""The relay: publishes what is committed in an outbox, in order, until its own position says that it has."""
