@@ -6,7 +6,6 @@ e-mail address or a secret.
 
 import re
 import secrets
-from collections.abc import Mapping
 
 from flask import Flask, Response, g, request
 from prometheus_client import Histogram
@@ -21,11 +20,10 @@ _QUIET = frozenset({"/healthz", "/readyz", "/metrics"})
 _log = get_logger(__name__)
 
 
-def traceparent(headers: Mapping[str, str]) -> str:
+def traceparent(header: str | None) -> str:
     """Return the request's trace context, or a fresh one where it has none that is well-formed (W3C Trace Context)."""
-    given = headers.get("traceparent", "").strip()
-    if _TRACEPARENT.fullmatch(given):
-        return given
+    if header and _TRACEPARENT.fullmatch(header):
+        return header
     return f"00-{secrets.token_hex(16)}-{secrets.token_hex(8)}-01"
 
 

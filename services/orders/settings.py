@@ -1,0 +1,40 @@
+"""The settings of orders, read once from the environment. One class per role: each asks only for what it uses."""
+
+from dataclasses import dataclass
+
+from shared.kafka import GROUP_PROTOCOLS
+from shared.settings import setting
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiSettings:
+    database_url: str = setting(help="orders' database, without a password")
+    database_password_file: str = setting("", help="file with the password of the role; empty: no password")
+    instance: str = setting("orders-api", help="name of this process in logs and in the database")
+    log_level: str = setting("INFO", help="least level logged", choices=("DEBUG", "INFO", "WARNING", "ERROR"))
+    http_host: str = setting("127.0.0.1", help="address to listen on")
+    http_port: int = setting(help="port to listen on", minimum=1)
+    http_workers: int = setting(1, help="server processes; more than one need PROMETHEUS_MULTIPROC_DIR", minimum=1)
+    admin_token_file: str = setting(help="file with the bearer token of /admin")
+    body_limit_bytes: int = setting(65_536, help="largest body of a request, in bytes", minimum=1_024)
+    wait_seconds: float = setting(
+        2.0, help="how long a request waits for another that holds its key, its order or a connection", minimum=0.01
+    )
+    backlog_limit_seconds: float = setting(
+        900.0, help="age of the oldest unpublished event at which no more orders are taken; 0: never", minimum=0
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerSettings:
+    database_url: str = setting(help="orders' database, without a password")
+    database_password_file: str = setting("", help="file with the password of the role; empty: no password")
+    instance: str = setting("orders-consumer-1", help="name of this process in logs, in the group and in the database")
+    log_level: str = setting("INFO", help="least level logged", choices=("DEBUG", "INFO", "WARNING", "ERROR"))
+    kafka_bootstrap_servers: str = setting(help="host:port of at least one broker")
+    billing_topic: str = setting("billing.events", help="topic of billing's events")
+    consumer_group: str = setting("orders", help="Kafka group, and the consumer's name in the inbox")
+    group_protocol: str = setting("consumer", help="rebalance protocol of the group", choices=GROUP_PROTOCOLS)
+    batch_size: int = setting(500, help="most events in one transaction", minimum=1)
+    metrics_host: str = setting("127.0.0.1", help="address of /metrics")
+    metrics_port: int = setting(0, help="port of /metrics; 0: none", minimum=0)

@@ -1,0 +1,71 @@
+"""Put orders together. The one place that knows which parts are used; each can be replaced by an argument."""
+
+from confluent_kafka import Consumer as KafkaConsumer
+from flask import Flask
+from sqlalchemy import Engine
+
+from services.orders import tables
+from services.orders.admin import admin_blueprint
+from services.orders.api import add_routes
+from services.orders.backlog import Gate
+from services.orders.settings import ApiSettings, ConsumerSettings
+from services.orders.settle_orders import settle_orders
+from shared import kafka
+from shared.consumer import Consumer, Handler
+from shared.database import create_engine, transaction
+from shared.http import install
+from shared.http.server import THREADS
+from shared.inbox import DatabaseInbox, Inbox
+
+
+def build_api(settings: ApiSettings, *, engine: Engine | None = None) -> Flask:
+    """Make the HTTP application. To be called in the process that serves it, after any fork."""
+    used = engine or create_engine(
+        settings.database_url,
+        settings.database_password_file,
+        settings.instance,
+        pool_size=THREADS,
+        pool_timeout=settings.wait_seconds,
+    )
+
+    def ready() -> None:
+        with transaction(used) as connection:
+            tables.probe(connection)
+
+    app = Flask("services.orders")
+    install(app, ready)
+    app.register_blueprint(admin_blueprint(used, settings.admin_token_file))
+    add_routes(
+        app,
+        used,
+        Gate(used, settings.backlog_limit_seconds),
+        body_limit_bytes=settings.body_limit_bytes,
+        wait_seconds=settings.wait_seconds,
+    )
+    return app
+
+
+def build_consumer(
+    settings: ConsumerSettings,
+    *,
+    inbox: Inbox | None = None,
+    handler: Handler = settle_orders,
+    engine: Engine | None = None,
+    kafka_consumer: KafkaConsumer | None = None,
+) -> Consumer:
+    """Make one member of the group that hears billing; its ``run`` blocks until stopped."""
+    return Consumer(
+        kafka=kafka_consumer
+        or KafkaConsumer(
+            kafka.consumer_config(
+                settings.kafka_bootstrap_servers, settings.consumer_group, settings.instance, settings.group_protocol
+            )
+        ),
+        engine=engine
+        or create_engine(settings.database_url, settings.database_password_file, settings.instance, pool_size=1),
+        inbox=inbox or DatabaseInbox(settings.consumer_group),
+        handler=handler,
+        group=settings.consumer_group,
+        topics=[settings.billing_topic],
+        batch_size=settings.batch_size,
+    )
