@@ -1,0 +1,1 @@
+"""What is to be set up in Kafka: the topics."""

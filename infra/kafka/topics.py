@@ -1,0 +1,118 @@
+"""Create the topics, explicitly and once: ``python -m infra.kafka.topics``.
+
+Invariant: a topic has the number of partitions it was designed with. More partitions would send an aggregate's later
+events to another one and break their order, so a topic that differs stops the step instead of being changed.
+
+Reads ``KAFKA_BOOTSTRAP_SERVERS``, ``ORDERS_TOPIC``, ``BILLING_TOPIC``, ``TOPIC_PARTITIONS`` (12), ``TOPIC_REPLICATION``
+(1) and ``TOPIC_MIN_INSYNC_REPLICAS`` (1).
+"""
+
+import os
+import sys
+import time
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+from confluent_kafka import KafkaError, KafkaException
+from confluent_kafka.admin import AdminClient
+from confluent_kafka.cimpl import NewTopic
+
+from shared.errors import ConfigurationError, OnceError
+from shared.settings import read, setting
+
+PARTITIONS = 12
+_TIMEOUT_SECONDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    kafka_bootstrap_servers: str = setting(help="host:port of a broker, several with commas")
+    orders_topic: str = setting("orders.events", help="topic with the orders' events")
+    billing_topic: str = setting("billing.events", help="topic with billing's events")
+    topic_partitions: int = setting(PARTITIONS, help="partitions of each topic", minimum=1)
+    topic_replication: int = setting(1, help="copies of each partition", minimum=1)
+    topic_min_insync_replicas: int = setting(1, help="copies that must have a message to count", minimum=1)
+
+
+def ensure_topics(
+    bootstrap: str, names: Iterable[str], partitions: int = PARTITIONS, replication: int = 1, min_insync: int = 1
+) -> None:
+    """Create the topics that are missing and check the others. Raises ConfigurationError for one that differs."""
+    client = admin(bootstrap)
+    options = {
+        # Everything is kept: a read model can be rebuilt from the first event on.
+        "retention.ms": "-1",
+        "min.insync.replicas": str(min_insync),
+    }
+    wanted = [NewTopic(name, partitions, replication, config=options) for name in names]
+    for name, answer in client.create_topics(wanted, request_timeout=_TIMEOUT_SECONDS).items():
+        _accept_existing(name, answer)
+    for topic in wanted:
+        _wait(partial(_has_partitions, client, topic.topic, partitions), f"topic {topic.topic}")
+
+
+def delete_topics(bootstrap: str, names: Iterable[str]) -> None:
+    """Delete topics and wait until they are gone; unknown ones are passed over."""
+    client, doomed = admin(bootstrap), list(names)
+    for answer in client.delete_topics(doomed, request_timeout=_TIMEOUT_SECONDS).values():
+        try:
+            answer.result()
+        except KafkaException as error:
+            if error.args[0].code() != KafkaError.UNKNOWN_TOPIC_OR_PART:
+                raise
+    _wait(lambda: not set(doomed) & set(client.list_topics(timeout=5).topics), "the end of the topics")
+
+
+def admin(bootstrap: str) -> AdminClient:
+    return AdminClient({"bootstrap.servers": bootstrap, "socket.timeout.ms": 10_000, "log_level": 3})
+
+
+def _accept_existing(name: str, answer: "object") -> None:
+    try:
+        answer.result()  # type: ignore[attr-defined]  # a future, which the library does not name
+    except KafkaException as error:
+        if error.args[0].code() != KafkaError.TOPIC_ALREADY_EXISTS:
+            raise ConfigurationError(
+                f"The topic {name} could not be created: {error.args[0].str()}. Check the broker and try again."
+            ) from error
+
+
+def _has_partitions(client: AdminClient, name: str, partitions: int) -> bool:
+    topic = client.list_topics(name, timeout=5).topics[name]
+    if topic.error is not None or not topic.partitions:
+        return False
+    if len(topic.partitions) != partitions:
+        raise ConfigurationError(
+            f"The topic {name} has {len(topic.partitions)} partitions instead of {partitions}. An event's partition "
+            "follows from that number: delete the topic and replay, or set TOPIC_PARTITIONS to what it has."
+        )
+    return all(each.leader >= 0 for each in topic.partitions.values())
+
+
+def _wait(done: Callable[[], bool], what: str) -> None:
+    end = time.monotonic() + _TIMEOUT_SECONDS
+    while not done():
+        if time.monotonic() > end:
+            raise OnceError(f"Kafka did not show {what} within {_TIMEOUT_SECONDS} s. Look at its log and try again.")
+        time.sleep(0.05)
+
+
+def main(environ: Mapping[str, str]) -> None:
+    settings = read(Settings, environ)
+    names = (settings.orders_topic, settings.billing_topic)
+    ensure_topics(
+        settings.kafka_bootstrap_servers,
+        names,
+        settings.topic_partitions,
+        settings.topic_replication,
+        settings.topic_min_insync_replicas,
+    )
+    print(f"{', '.join(names)}: {settings.topic_partitions} partitions each", flush=True)  # noqa: T201  # a one-shot
+
+
+if __name__ == "__main__":
+    try:
+        main(os.environ)
+    except OnceError as error:
+        sys.exit(str(error))

@@ -1,0 +1,366 @@
+"""A deployment: one copy of our system (databases, topics, processes) on the servers of a local stack.
+
+Invariant: everything a deployment makes carries its namespace, so that copies side by side do not meet, and
+``destroy`` removes all of it.
+"""
+
+import json
+import shutil
+import urllib.error
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from smtplib import SMTP
+from typing import TYPE_CHECKING
+from zlib import crc32
+
+import psycopg
+from confluent_kafka import ConsumerGroupState
+from psycopg import sql
+from redis import Redis
+
+from infra.kafka.topics import admin, delete_topics, ensure_topics
+from infra.local import ports
+from infra.local.errors import NotReadyError, StackError
+from infra.local.home import PROJECT
+from infra.local.ports import HOST
+from infra.local.server import Report, wait_until_ready
+from infra.local.services import DATABASES, MAIN, TOPICS, Program, database_name, in_namespace, programs
+from infra.local.supervisor import Supervisor, Task
+from infra.migrate import migrate
+from infra.postgres.roles import all_roles, ensure_database, ensure_functions, ensure_roles, owner
+
+if TYPE_CHECKING:
+    from infra.local.stack import LocalStack
+
+_READY_WITHIN_SECONDS = 60
+_PASSED_ON = ("RELAY_", "CONSUMER_", "HTTP_WORKERS", "GROUP_PROTOCOL", "LOG_LEVEL", "BATCH_SIZE", "MAIL_FROM", "OTEL_")
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessStatus:
+    name: str
+    pid: int | None
+    state: str
+    since: datetime | None
+    restarts: int
+    port: int
+    """Where it serves HTTP, SMTP or metrics."""
+
+
+def _silent(_line: str) -> None:
+    """Report nothing."""
+
+
+class Deployment:
+    def __init__(
+        self,
+        stack: "LocalStack",
+        namespace: str,
+        directory: Path,
+        table: Mapping[str, Program] | None,
+        environ: Mapping[str, str],
+    ) -> None:
+        self.namespace = namespace
+        self.directory = directory
+        self.programs = dict(programs(namespace) if table is None else table)
+        self._stack = stack
+        self._environ = environ
+
+    @property
+    def mail_journal(self) -> Path:
+        return self.directory / "mail.jsonl"
+
+    @property
+    def topics(self) -> dict[str, str]:
+        """Return variable → topic."""
+        return {variable: in_namespace(name, self.namespace) for variable, name in TOPICS.items()}
+
+    @property
+    def groups(self) -> dict[str, str]:
+        """Return service → consumer group."""
+        found = {program.group for program in self.programs.values() if program.group}
+        return {group: in_namespace(group, self.namespace) for group in sorted(found)}
+
+    @property
+    def redis_database(self) -> int:
+        return 0 if self.namespace == MAIN else crc32(self.namespace.encode()) % 15 + 1
+
+    @property
+    def celery_queue(self) -> str:
+        return "notifications" if self.namespace == MAIN else f"{self.namespace}.notifications"
+
+    def database(self, kind: str) -> str:
+        """Name this deployment's database of a kind (``orders``, ``billing``, ...)."""
+        return database_name(kind, self.namespace)
+
+    def superuser_url(self, kind: str) -> str:
+        return self._stack.superuser_url(self.database(kind))
+
+    def prepare(self, report: Report = _silent) -> None:
+        """Make databases, roles, grants, schemas and topics. May be repeated; the servers must be up."""
+        report("Databases: roles, schemas, grants")
+        with psycopg.connect(self._stack.superuser_url("postgres"), autocommit=True) as connection:
+            # Role passwords are written for the whole server: two deployments must not do it at once.
+            connection.execute("SELECT pg_advisory_lock(20260101)")
+            ensure_roles(connection, {role: self._stack.home.secret(role) for role in all_roles()})
+            for kind in DATABASES:
+                ensure_database(connection, self.database(kind), kind)
+        for kind in DATABASES:
+            with psycopg.connect(self.superuser_url(kind), autocommit=True) as connection:
+                ensure_functions(connection, kind)
+            role = owner(kind)
+            migrate(kind, self._url(kind, role), str(self._stack.home.secret_file(role)))
+        report("Kafka: topics")
+        ensure_topics(self._stack.servers.kafka, self.topics.values())
+
+    def start(self, report: Report = _silent) -> None:
+        """Start the processes and wait until each can do its work; those that run are not touched."""
+        with self._stack.home.locked():
+            self._claim_ports(report)
+            self._supervisor().start([self._task(program) for program in self.programs.values()])
+        self.wait_until_ready(report)
+
+    def stop(self) -> None:
+        """Let every process finish its work in hand and end; harmless when nothing runs."""
+        if self._noted():
+            self._supervisor().stop()
+
+    def destroy(self) -> None:
+        """Stop, and remove databases, topics, groups, the queue and the notes. Logs and evidence stay."""
+        self.stop()
+        with psycopg.connect(self._stack.superuser_url("postgres"), autocommit=True) as connection:
+            for kind in DATABASES:
+                statement = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)")
+                connection.execute(statement.format(sql.Identifier(self.database(kind))))
+        delete_topics(self._stack.servers.kafka, self.topics.values())
+        self._delete_groups()
+        self._delete_queue()
+        self._note.unlink(missing_ok=True)
+
+    def wait_until_ready(self, report: Report = _silent) -> None:
+        """Wait until every process that starts by itself can do its work."""
+        supervisor = self._supervisor()
+        for program in self._autostarted():
+            self._wait(program, supervisor)
+            report(f"{program.name} is ready")
+        for group, members in self._expected_members().items():
+            self._wait_for_group(group, members)
+            report(f"group {group} has its members")
+
+    def start_process(self, name: str) -> None:
+        self._supervisor().start_process(name)
+
+    def stop_process(self, name: str) -> None:
+        """Ask one process to finish its work in hand, and wait for its end. It stays down until started."""
+        self._supervisor().stop_process(name)
+
+    def pid(self, name: str) -> int | None:
+        return self._supervisor().pid(name)
+
+    def processes(self) -> list[ProcessStatus]:
+        """Return the processes with their state, or nothing when the deployment is down."""
+        noted = self._noted()
+        if not noted:
+            return []
+        found = self._supervisor().processes()
+        return [
+            ProcessStatus(each.name, each.pid, each.state, each.since, each.restarts, noted.get(each.name, 0))
+            for each in found
+        ]
+
+    def is_up(self) -> bool:
+        return bool(self._noted()) and self._supervisor().is_running()
+
+    def supervisor(self) -> Supervisor:
+        """Return the supervisor, for its history of starts and ends."""
+        return self._supervisor()
+
+    def url(self, name: str) -> str:
+        """Return where a process serves HTTP (for one without an API: its metrics)."""
+        return f"http://{HOST}:{self.ports()[name]}"
+
+    def log_file(self, name: str) -> Path:
+        return self._supervisor().log_file(name)
+
+    def environment(self, name: str) -> dict[str, str]:
+        """Return the environment that a process gets."""
+        program = self.programs[name]
+        return {
+            **dict(self._tuning()),
+            **self._common(),
+            **self._database_of(program),
+            **self._listening(program),
+            **({"CONSUMER_GROUP": in_namespace(program.group, self.namespace)} if program.group else {}),
+            "INSTANCE": name,
+            **program.environment,
+        }
+
+    def ports(self) -> dict[str, int]:
+        """Return the ports by process, dealt out at first use."""
+        names = ["supervisor", *self.programs]
+        forced = ports.overrides(self.programs, self._environ) if self.namespace == MAIN else {}
+        noted = self._noted()
+        missing = [name for name in names if name not in noted]
+        if missing:
+            noted = self._deal_out(names)
+        return {**noted, **forced}
+
+    def _deal_out(self, names: list[str]) -> dict[str, int]:
+        if self.namespace == MAIN:
+            first = ports.Range(self._stack.base_port, ports.HOMES.step, ports.HOMES.end)
+            dealt = ports.free_block(names, first, ports.MAIN_OFFSET)
+        else:
+            dealt = ports.free_block(names, ports.RUNS)
+        ports.write_note(self._note, dealt)
+        return dealt
+
+    def _claim_ports(self, report: Report) -> None:
+        """Deal out other ports when somebody took one of ours while we were down."""
+        if self.is_up():
+            return
+        self._supervisor().clear_away()
+        taken = [(name, port) for name, port in self.ports().items() if not ports.is_free(port)]
+        if not taken:
+            return
+        name, port = taken[0]
+        if ports.overrides([name], self._environ):
+            raise StackError(
+                f"Port {port} for {name} is held by {ports.holder(port)}. Stop that process, "
+                f"or give {ports.variable(name)} another number."
+            )
+        report(f"Port {port} for {name} is held by {ports.holder(port)}: {self.namespace} moves to other ports")
+        self._deal_out(["supervisor", *self.programs])
+
+    def _task(self, program: Program) -> Task:
+        self.directory.mkdir(parents=True, exist_ok=True)
+        return Task(
+            name=program.name,
+            argv=program.argv,
+            environment=self.environment(program.name),
+            directory=self.directory,
+            autostart=program.autostart,
+            autorestart=program.autorestart,
+            # A run's logs are evidence.
+            log_limit_bytes=20_000_000 if self.namespace == MAIN else 0,
+        )
+
+    def _supervisor(self) -> Supervisor:
+        return Supervisor(self.directory, self.ports()["supervisor"], self._stack.home.secret("supervisor"))
+
+    def _common(self) -> dict[str, str]:
+        return {
+            "KAFKA_BOOTSTRAP_SERVERS": self._stack.servers.kafka,
+            "REDIS_URL": self._stack.redis_url(self.redis_database),
+            "CELERY_QUEUE": self.celery_queue,
+            **self.topics,
+            "SMTP_HOST": HOST,
+            "SMTP_PORT": str(self._port_of_sink()),
+            "MAIL_JOURNAL": str(self.mail_journal),
+            "ADMIN_TOKEN_FILE": str(self._stack.home.secret_file("admin-token")),
+            # The project's own code, also where the environment belongs to another checkout.
+            "PYTHONPATH": str(PROJECT),
+        }
+
+    def _database_of(self, program: Program) -> dict[str, str]:
+        if program.database is None or program.role is None:
+            return {}
+        return {
+            "DATABASE_URL": self._url(program.database, program.role),
+            "DATABASE_PASSWORD_FILE": str(self._stack.home.secret_file(program.role)),
+        }
+
+    def _listening(self, program: Program) -> dict[str, str]:
+        port = str(self.ports()[program.name])
+        if program.listens == "http":
+            folder = self.directory / "metrics" / program.name
+            folder.mkdir(parents=True, exist_ok=True)
+            return {"HTTP_HOST": HOST, "HTTP_PORT": port, "PROMETHEUS_MULTIPROC_DIR": str(folder)}
+        if program.listens == "smtp":
+            return {"SMTP_PORT": port}
+        return {"METRICS_HOST": HOST, "METRICS_PORT": port}
+
+    def _tuning(self) -> Iterator[tuple[str, str]]:
+        """Pass on what a person may tune by the environment."""
+        return ((name, value) for name, value in self._environ.items() if name.startswith(_PASSED_ON))
+
+    def _url(self, kind: str, role: str) -> str:
+        return f"postgresql+psycopg://{role}@{self._stack.servers.postgres}/{self.database(kind)}"
+
+    def _port_of_sink(self) -> int:
+        return next((self.ports()[each.name] for each in self.programs.values() if each.listens == "smtp"), 0)
+
+    def _autostarted(self) -> list[Program]:
+        return [program for program in self.programs.values() if program.autostart]
+
+    def _expected_members(self) -> dict[str, int]:
+        groups = [in_namespace(each.group, self.namespace) for each in self._autostarted() if each.group]
+        return {group: groups.count(group) for group in dict.fromkeys(groups)}
+
+    def _wait(self, program: Program, supervisor: Supervisor) -> None:
+        port = self.ports()[program.name]
+        probes = {"http": _ask_ready, "smtp": _ask_smtp, "metrics": _ask_metrics}
+        wait_until_ready(
+            name=program.name,
+            probe=lambda: probes[program.listens](port),
+            alive=lambda: supervisor.state(program.name) not in {"FATAL", "STOPPED"},
+            log=supervisor.log_file(program.name),
+            deadline_seconds=_READY_WITHIN_SECONDS,
+        )
+
+    def _wait_for_group(self, group: str, members: int) -> None:
+        client = admin(self._stack.servers.kafka)
+
+        def probe() -> None:
+            found = client.describe_consumer_groups([group], request_timeout=5)[group].result()
+            if found.state != ConsumerGroupState.STABLE or len(found.members) < members:
+                raise NotReadyError(f"group {group} has {len(found.members)} of {members} members")
+
+        wait_until_ready(
+            name=f"consumer group {group}",
+            probe=probe,
+            alive=lambda: True,
+            log=self.directory / "logs",
+            deadline_seconds=_READY_WITHIN_SECONDS,
+        )
+
+    def _delete_groups(self) -> None:
+        for answer in admin(self._stack.servers.kafka).delete_consumer_groups(list(self.groups.values())).values():
+            answer.exception()  # a group that never was, or is already gone, is as good as deleted
+
+    def _delete_queue(self) -> None:
+        with closing(Redis.from_url(self._stack.redis_url(self.redis_database))) as client:
+            client.delete(self.celery_queue)
+
+    def _noted(self) -> dict[str, int]:
+        return ports.read_note(self._note)
+
+    @property
+    def _note(self) -> Path:
+        return self.directory / "ports.json"
+
+
+def remove_evidence(directory: Path) -> None:
+    """Delete a run's folder."""
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def _ask_ready(port: int) -> None:
+    try:
+        with urllib.request.urlopen(f"http://{HOST}:{port}/readyz", timeout=5):
+            return
+    except urllib.error.HTTPError as error:
+        raise NotReadyError(json.loads(error.read()).get("detail", f"HTTP {error.code}")) from error
+
+
+def _ask_metrics(port: int) -> None:
+    with urllib.request.urlopen(f"http://{HOST}:{port}/metrics", timeout=5):
+        return
+
+
+def _ask_smtp(port: int) -> None:
+    with SMTP(HOST, port, timeout=5) as client:
+        client.noop()

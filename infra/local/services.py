@@ -1,0 +1,111 @@
+"""The processes of one copy of the system, as a table.
+
+Each row says what to run, as whom in which database, and what it listens on; a *deployment* adds the addresses. The
+environment variables are the same under containers.
+"""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+MAIN = "main"
+DATABASES = ("orders", "billing", "analytics", "notifications")
+TOPICS: Mapping[str, str] = {"ORDERS_TOPIC": "orders.events", "BILLING_TOPIC": "billing.events"}
+
+Listens = Literal["http", "smtp", "metrics"]
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """One process. ``environment`` holds what is particular to it and wins over what the deployment adds."""
+
+    name: str
+    argv: tuple[str, ...]
+    environment: Mapping[str, str] = field(default_factory=dict)
+    autostart: bool = True
+    autorestart: bool = True
+    database: str | None = None
+    """One of DATABASES, without the namespace."""
+    role: str | None = None
+    group: str | None = None
+    """Its consumer group, without the namespace."""
+    listens: Listens = "metrics"
+
+
+def programs(namespace: str) -> dict[str, Program]:  # noqa: ARG001  # rows may come to differ between namespaces
+    """Return the default processes of a namespace by name."""
+    rows = [
+        _api("orders"),
+        _consumer("orders", "orders-consumer-1"),
+        _relay("orders", 1),
+        _relay("orders", 2),
+        _consumer("billing", "billing-1"),
+        _consumer("billing", "billing-2"),
+        _api("billing"),
+        _relay("billing", 1),
+        _relay("billing", 2),
+        _consumer("analytics", "analytics-1"),
+        _api("analytics"),
+        _worker(),
+        _mail_sink(),
+    ]
+    return {row.name: row for row in rows}
+
+
+def in_namespace(name: str, namespace: str) -> str:
+    """Name a topic or group within a namespace."""
+    return name if namespace == MAIN else f"{namespace}.{name}"
+
+
+def database_name(name: str, namespace: str) -> str:
+    """Name a database within a namespace; a hyphen would have to be quoted in SQL."""
+    return name if namespace == MAIN else f"{namespace.replace('-', '_')}_{name}"
+
+
+def _api(service: str) -> Program:
+    return Program(
+        name=f"{service}-api",
+        argv=_module(f"services.{service}", "api"),
+        database=service,
+        role=f"{service}_api",
+        listens="http",
+    )
+
+
+def _consumer(service: str, name: str) -> Program:
+    return Program(
+        name=name,
+        argv=_module(f"services.{service}", "consumer"),
+        database=service,
+        role=f"{service}_consumer",
+        group=service,
+    )
+
+
+def _relay(source: str, number: int) -> Program:
+    destinations = "event,command" if source == "billing" else "event"
+    return Program(
+        name=f"relay-{source}-{number}",
+        argv=_module("services.relay"),
+        environment={"RELAY_SOURCE": source, "RELAY_DESTINATIONS": destinations},
+        database=source,
+        role=f"{source}_relay",
+    )
+
+
+def _worker() -> Program:
+    return Program(
+        name="notifications-1",
+        argv=_module("services.notifications", "worker"),
+        database="notifications",
+        role="notifications_worker",
+    )
+
+
+def _mail_sink() -> Program:
+    return Program(name="mail-sink", argv=_module("services.notifications.mail_sink"), listens="smtp")
+
+
+def _module(name: str, *arguments: str) -> tuple[str, ...]:
+    return (sys.executable, "-m", name, *arguments)

@@ -1,0 +1,71 @@
+"""Bring all four databases to the newest schema, then give each role its rights: ``python -m infra.migrate``.
+
+Invariant: runs as each database's owner, one database after the other, and may be repeated. An advisory lock keeps two
+of them from migrating one database at the same time.
+
+As a one-shot it reads ``ORDERS_DATABASE_URL``, ``BILLING_DATABASE_URL``, ``ANALYTICS_DATABASE_URL`` and
+``NOTIFICATIONS_DATABASE_URL`` (owner's address, no password) and ``SECRETS_DIRECTORY`` (a file per role).
+"""
+
+import os
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from alembic import command
+from alembic.config import Config
+from sqlalchemy import Connection, Engine, text
+
+from infra.postgres.roles import GRANTS, grant, owner
+from shared.database import create_engine
+from shared.errors import ConfigurationError, OnceError
+
+_INI = Path(__file__).with_name("alembic.ini")
+_LOCK = 0x0CE_0CE
+
+
+def migrate(kind: str, url: str, password_file: str) -> None:
+    """Bring one database (``orders``, ...) to the newest schema and apply its grants."""
+    engine = create_engine(url, password_file, f"migrate-{kind}", pool_size=1)
+    try:
+        _migrate(kind, engine)
+    finally:
+        engine.dispose()
+
+
+def _migrate(kind: str, engine: Engine) -> None:
+    with engine.connect() as connection:
+        connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": _LOCK})
+        connection.commit()
+        if has_migrations(kind):
+            _upgrade(kind, connection)
+        with connection.begin():
+            grant(connection.connection.driver_connection, kind)  # type: ignore[arg-type]  # psycopg's, by the URL
+
+
+def _upgrade(kind: str, connection: Connection) -> None:
+    config = Config(_INI, ini_section=kind)
+    config.attributes["connection"] = connection
+    command.upgrade(config, "head")
+    connection.commit()
+
+
+def has_migrations(kind: str) -> bool:
+    """Tell whether a service has migrations yet."""
+    return any((_INI.parents[1] / "services" / kind / "migrations" / "versions").glob("*.py"))
+
+
+def main(environ: Mapping[str, str]) -> None:
+    for kind in GRANTS:
+        variable = f"{kind.upper()}_DATABASE_URL"
+        if variable not in environ:
+            raise ConfigurationError(f"{variable} is not set. Give the owner's address of the {kind} database.")
+        migrate(kind, environ[variable], os.path.join(environ.get("SECRETS_DIRECTORY", ""), owner(kind)))
+        print(f"{kind}: the schema is up to date", flush=True)  # noqa: T201  # the words of a one-shot
+
+
+if __name__ == "__main__":
+    try:
+        main(os.environ)
+    except OnceError as error:
+        sys.exit(str(error))

@@ -1,0 +1,1 @@
+"""Databases, roles and their rights: one owner per database, one role per kind of process."""

@@ -1,0 +1,171 @@
+"""Who may do what in which database.
+
+Invariant: a process can touch only what its work needs, so that a fault in one service cannot reach another's data.
+The owner of a database makes and migrates its tables; no process of a service runs as owner. Writers of an outbox
+cannot set ``xid`` and ``id``: the relay's reading order rests on both being drawn by the database.
+
+Roles are the same for all namespaces of a server; databases are not.
+"""
+
+from collections.abc import Iterable, Mapping
+from types import MappingProxyType
+
+from psycopg import Connection, sql
+
+Rights = Mapping[str, tuple[str, ...]]
+"""Table → privileges. A table that does not exist is passed over: a service may be older than this list."""
+
+_READ = ("SELECT",)
+_APPEND = ("SELECT", "INSERT")
+_CHANGE = ("SELECT", "INSERT", "UPDATE")
+_ALL = ("SELECT", "INSERT", "UPDATE", "DELETE")
+_ADD_EVENT = (
+    "INSERT (event_id, aggregate_type, aggregate_id, aggregate_version, destination, type, source, dataschema, "
+    "payload, traceparent)",
+)
+
+_RELAY: Rights = {
+    "outbox": _READ,
+    "relay_position": _ALL,
+    "relay_lane": _ALL,
+    "relay_member": _ALL,
+    "outbox_parked": _ALL,
+}
+_WATCH_OUTBOX: Rights = {
+    "outbox": _READ,
+    "relay_position": _READ,
+    "relay_lane": _READ,
+    "relay_member": _READ,
+    "outbox_parked": _READ,
+}
+
+GRANTS: Mapping[str, Mapping[str, Rights]] = MappingProxyType(
+    {
+        "orders": {
+            "orders_api": {
+                **_WATCH_OUTBOX,
+                "orders": _CHANGE,
+                "idempotency_key": _ALL,
+                "outbox": (*_READ, *_ADD_EVENT),
+            },
+            "orders_consumer": {"inbox": _APPEND, "orders": ("SELECT", "UPDATE"), "outbox": _ADD_EVENT},
+            "orders_relay": _RELAY,
+        },
+        "billing": {
+            "billing_api": {
+                **_WATCH_OUTBOX,
+                "bill": _READ,
+                "payment": _READ,
+                "invoice": _READ,
+                "credit_note": _READ,
+                "number_series": _READ,
+            },
+            "billing_consumer": {
+                "inbox": _APPEND,
+                "bill": _CHANGE,
+                "payment": _CHANGE,
+                "invoice": _APPEND,
+                "credit_note": _APPEND,
+                "number_series": _CHANGE,
+                "outbox": _ADD_EVENT,
+            },
+            "billing_relay": _RELAY,
+        },
+        "analytics": {
+            "analytics_api": {"revenue": _READ, "orders_by_state": _READ, "order_state": _READ},
+            "analytics_consumer": {
+                "inbox": _APPEND,
+                "revenue": _ALL,
+                "orders_by_state": _ALL,
+                "order_state": _ALL,
+            },
+        },
+        "notifications": {"notifications_worker": {"sent_email": _CHANGE}},
+    }
+)
+"""Database → role → rights."""
+
+
+def owner(database: str) -> str:
+    """Name the role that owns a database and migrates it."""
+    return f"{database}_owner"
+
+
+def all_roles() -> list[str]:
+    """Name every role, owners first."""
+    return [owner(database) for database in GRANTS] + [role for roles in GRANTS.values() for role in roles]
+
+
+def ensure_roles(connection: Connection[object], passwords: Mapping[str, str]) -> None:
+    """Make each role that is missing and set its password. Needs a superuser."""
+    known = {row[0] for row in connection.execute("SELECT rolname FROM pg_roles").fetchall()}  # type: ignore[index]
+    for role, password in passwords.items():
+        verb = sql.SQL("ALTER" if role in known else "CREATE")
+        statement = sql.SQL("{} ROLE {} LOGIN PASSWORD {}").format(verb, sql.Identifier(role), sql.Literal(password))
+        connection.execute(statement)
+
+
+def ensure_database(connection: Connection[object], name: str, kind: str) -> None:
+    """Make a database of a kind (``orders``, ...) that only its own roles can connect to.
+
+    Needs a superuser's connection in autocommit: PostgreSQL makes no database inside a transaction.
+    """
+    found = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [name]).fetchone()
+    if found is None:
+        made = sql.SQL("CREATE DATABASE {} OWNER {}").format(sql.Identifier(name), sql.Identifier(owner(kind)))
+        connection.execute(made)
+    connection.execute(sql.SQL("REVOKE ALL ON DATABASE {} FROM PUBLIC").format(sql.Identifier(name)))
+    roles = sql.SQL(", ").join(map(sql.Identifier, GRANTS[kind]))
+    connection.execute(sql.SQL("GRANT CONNECT ON DATABASE {} TO {}").format(sql.Identifier(name), roles))
+
+
+def ensure_functions(connection: Connection[object], kind: str) -> None:
+    """Let the relay read the server's identity in the connected database. Needs a superuser."""
+    for role in GRANTS[kind]:
+        if role.endswith("_relay"):
+            statement = sql.SQL("GRANT EXECUTE ON FUNCTION pg_control_system(), pg_control_checkpoint() TO {}")
+            connection.execute(statement.format(sql.Identifier(role)))
+
+
+def grant(connection: Connection[object], kind: str) -> None:
+    """Give each role of the connected database its rights, and take away what it had beyond them. Needs the owner."""
+    existing = set(_tables(connection))
+    for role, rights in GRANTS[kind].items():
+        name = sql.Identifier(role)
+        connection.execute(sql.SQL("REVOKE ALL ON ALL TABLES IN SCHEMA public FROM {}").format(name))
+        connection.execute(sql.SQL("GRANT USAGE ON SCHEMA public TO {}").format(name))
+        for table in rights.keys() & existing:
+            _grant_table(connection, role, table, rights[table])
+    if "outbox" in existing:
+        _grant_sequence(connection, kind)
+
+
+def ungranted(connection: Connection[object], kind: str) -> list[str]:
+    """List the tables that no role may touch, which is a table forgotten here."""
+    named = {table for rights in GRANTS[kind].values() for table in rights}
+    return sorted(set(_tables(connection)) - named - {"alembic_version"})
+
+
+def _grant_table(connection: Connection[object], role: str, table: str, privileges: Iterable[str]) -> None:
+    for privilege in privileges:
+        statement = sql.SQL("GRANT {} ON {} TO {}").format(
+            sql.SQL(privilege),  # from the constants above, never from outside
+            sql.Identifier(table),
+            sql.Identifier(role),
+        )
+        connection.execute(statement)
+
+
+def _grant_sequence(connection: Connection[object], kind: str) -> None:
+    """Let the relay see how far ids have been drawn: its floor comes from there."""
+    for role in GRANTS[kind]:
+        if role.endswith("_relay"):
+            connection.execute(sql.SQL("GRANT SELECT ON SEQUENCE outbox_id_seq TO {}").format(sql.Identifier(role)))
+
+
+def _tables(connection: Connection[object]) -> list[str]:
+    rows = connection.execute(
+        "SELECT c.relname FROM pg_class c WHERE c.relnamespace = 'public'::regnamespace "
+        "AND c.relkind IN ('r', 'p') AND NOT c.relispartition"
+    ).fetchall()
+    return [row[0] for row in rows]  # type: ignore[index]

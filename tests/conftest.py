@@ -1,0 +1,139 @@
+"""What tests of every tier share: the real local stack, fresh databases and topics on it, and waiting without sleeping.
+
+Invariant: a test gets databases, topics and a Redis database of its own and leaves none behind, so tests may run in any
+order and beside a running ``once up``. Servers are started once, when the first test needs them, and stay up.
+"""
+
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Protocol, TypeVar
+from uuid import uuid4
+
+import psycopg
+import pytest
+from psycopg import sql
+from redis import Redis
+
+from infra.kafka.topics import delete_topics, ensure_topics
+from infra.local.stack import LocalStack
+
+T = TypeVar("T")
+
+TIERS = ("unit", "architecture", "contract", "integration", "e2e")
+_TEST_REDIS_DATABASES = range(16, 64)
+
+
+class DatabaseFactory(Protocol):
+    def __call__(self, *, driver: str = "postgresql+psycopg") -> str: ...
+
+
+class TopicFactory(Protocol):
+    def __call__(self, partitions: int = 12) -> str: ...
+
+
+def eventually(
+    probe: Callable[[], T], deadline_seconds: float = 10, describe: str | Callable[[], object] = "the condition"
+) -> T:
+    """Ask again and again until the probe's answer is true, and return that answer.
+
+    An exception counts as "not yet". ``describe`` says what was waited for, or, as a function, how things stand at the
+    end. Raises AssertionError at the deadline.
+    """
+    end = time.monotonic() + deadline_seconds
+    pause, last = 0.01, ""
+    while True:
+        try:
+            answer = probe()
+            last = f"last answer: {answer!r}"
+        except Exception as error:  # noqa: BLE001  # whatever it is, it may be gone in a moment
+            answer, last = None, f"last error: {error!r}"
+        if answer:
+            return answer
+        if time.monotonic() > end:
+            described = describe() if callable(describe) else describe
+            raise AssertionError(f"not within {deadline_seconds} s: {described} ({last})")
+        time.sleep(pause)
+        pause = min(pause * 1.5, 0.25)
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    for tier in TIERS:
+        config.addinivalue_line("markers", f"{tier}: tests in tests/{tier} (set by the folder)")
+    config.addinivalue_line("markers", "full: longer tests, run by `make test-full` only")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test by the folder of its tier, so that ``-m unit`` and a path select the same."""
+    root = Path(__file__).parent
+    for item in items:
+        tier = item.path.relative_to(root).parts[0]
+        if tier in TIERS:
+            item.add_marker(tier)
+
+
+@pytest.fixture(scope="session")
+def stack() -> LocalStack:
+    """Return the local stack with its servers up."""
+    stack = LocalStack.open()
+    stack.servers_up()
+    return stack
+
+
+@pytest.fixture(scope="module")
+def postgres_url(stack: LocalStack) -> Iterator[DatabaseFactory]:
+    """Return a function that makes an empty database and returns its address (superuser, password included).
+
+    For psycopg itself: ``postgres_url(driver="postgresql")``. The databases are dropped after the module.
+    """
+    made: list[str] = []
+
+    def make(*, driver: str = "postgresql+psycopg") -> str:
+        name = f"test_{uuid4().hex}"
+        with psycopg.connect(stack.superuser_url("postgres"), autocommit=True) as connection:
+            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+        made.append(name)
+        return stack.superuser_url(name).replace("postgresql", driver, 1)
+
+    yield make
+    with psycopg.connect(stack.superuser_url("postgres"), autocommit=True) as connection:
+        for name in made:
+            connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+
+
+@pytest.fixture(scope="session")
+def kafka(stack: LocalStack) -> str:
+    """Return Kafka's bootstrap address."""
+    return stack.servers.kafka
+
+
+@pytest.fixture(scope="module")
+def topic(kafka: str) -> Iterator[TopicFactory]:
+    """Return a function that makes a fresh topic and returns its name; deleted after the module."""
+    made: list[str] = []
+
+    def make(partitions: int = 12) -> str:
+        name = f"test.{uuid4().hex}"
+        ensure_topics(kafka, [name], partitions)
+        made.append(name)
+        return name
+
+    yield make
+    if made:
+        delete_topics(kafka, made)
+
+
+@pytest.fixture
+def redis_url(stack: LocalStack) -> Iterator[str]:
+    """Return the address of an empty Redis database that belongs to this test."""
+    for number in _TEST_REDIS_DATABASES:
+        url = stack.redis_url(number)
+        with Redis.from_url(url) as client:
+            # The mark keeps a second test run on the same stack away; it goes by itself if this run is killed.
+            if client.set("test-owner", "1", nx=True, ex=600):
+                client.flushdb()
+                client.set("test-owner", "1", ex=600)
+                yield url
+                client.flushdb()
+                return
+    pytest.fail("All Redis databases for tests are in use. Stop other test runs, or wait ten minutes.")
