@@ -1,0 +1,49 @@
+"""Members join and leave consumer groups: every join and every leave moves partitions from one process to another.
+
+The joiners are spare processes of the run's own deployment, the same program as the standing members. They leave
+cleanly (SIGTERM). A member that dies without a word is another fault (``failpoint.py``, ``process.py``).
+"""
+
+from dataclasses import dataclass
+from gettext import gettext as _
+
+from chaos.history import FaultPhase
+from chaos.stage import Stage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MembersComeAndGo:
+    """Start the spares one after the other, let them work, stop them one after the other; again for each round."""
+
+    name: str
+    members: tuple[str, ...]
+    rounds: int = 1
+    stay_seconds: float = 1.5
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def spares(self) -> tuple[str, ...]:
+        return self.members
+
+    def inject(self, stage: Stage) -> None:
+        for _round in range(self.rounds):
+            for member in self.members:
+                with stage.evidence_of(self.name, member, detail="joins"):
+                    stage.deployment.start_process(member)
+                stage.wait(self.stay_seconds)
+            for member in self.members:
+                with stage.evidence_of(self.name, member, detail="leaves"):
+                    stage.deployment.stop_process(member)
+                stage.wait(self.stay_seconds / 2)
+
+    def heal(self, stage: Stage) -> None:
+        for member in self.members:
+            stage.deployment.stop_process(member)
+        stage.record(self.name, FaultPhase.HEAL, ", ".join(self.members), detail="spare members are out")
+
+    def probe(self, stage: Stage) -> str | None:
+        left = [member for member in self.members if stage.runs(member)]
+        return _("{names} should have left and still runs").format(names=", ".join(left)) if left else None

@@ -1,0 +1,88 @@
+"""A consumer group is sent back to the start of its topics: everything that it has ever seen comes again.
+
+Offsets of a running group cannot be altered, so its members stop first; members that died without a word stay in the
+group until the broker's session timeout, and the broker refuses until then.
+"""
+
+from dataclasses import dataclass
+from gettext import gettext as _
+
+from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from chaos.history import FaultPhase
+from chaos.stage import Stage
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replay:
+    """Stop the members, set every offset of the group to 0, start the members."""
+
+    name: str
+    group: str
+    topics: tuple[str, ...]
+    members: tuple[str, ...]
+    rounds: int = 1
+    pause_seconds: float = 3.0
+    patience_seconds: float = 20.0
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def spares(self) -> tuple[str, ...]:
+        return ()
+
+    def inject(self, stage: Stage) -> None:
+        for number in range(self.rounds):
+            if number:
+                stage.wait(self.pause_seconds)
+            self._replay(stage)
+
+    def _replay(self, stage: Stage) -> None:
+        group = stage.in_namespace(self.group)
+        admin = AdminClient({"bootstrap.servers": stage.stack.servers.kafka, "log_level": 0})
+        stage.record(self.name, FaultPhase.INJECT, self.group, detail="members stop: " + ", ".join(self.members))
+        try:
+            for member in self.members:
+                stage.deployment.stop_process(member)
+            stage.wait_until(lambda: _is_empty(admin, group), self.patience_seconds)
+            partitions = self._partitions(stage, admin)
+            detail = f"offsets of {len(partitions)} partitions back to 0"
+            stage.record(self.name, FaultPhase.HIT, self.group, detail=detail)
+            stage.wait_until(lambda: _altered(admin, group, partitions), self.patience_seconds)
+        finally:
+            self._start(stage)
+
+    def _partitions(self, stage: Stage, admin: AdminClient) -> list[TopicPartition]:
+        known = admin.list_topics(timeout=10.0).topics
+        names = [stage.in_namespace(topic) for topic in self.topics]
+        return [TopicPartition(name, number, 0) for name in names for number in known[name].partitions]
+
+    def heal(self, stage: Stage) -> None:
+        self._start(stage)
+        stage.record(self.name, FaultPhase.HEAL, self.group, detail="members run")
+
+    def probe(self, stage: Stage) -> str | None:
+        stage.wait_until(lambda: all(stage.runs(member) for member in self.members), 10.0)
+        missing = [member for member in self.members if not stage.runs(member)]
+        return _("{names} did not come back").format(names=", ".join(missing)) if missing else None
+
+    def _start(self, stage: Stage) -> None:
+        for member in self.members:
+            if not stage.runs(member):
+                stage.deployment.start_process(member)
+
+
+def _is_empty(admin: AdminClient, group: str) -> bool:
+    described = admin.describe_consumer_groups([group], request_timeout=5.0)[group].result()
+    return bool(described.state is ConsumerGroupState.EMPTY)
+
+
+def _altered(admin: AdminClient, group: str, partitions: list[TopicPartition]) -> bool:
+    try:
+        answer = admin.alter_consumer_group_offsets([ConsumerGroupTopicPartitions(group, partitions)])[group].result()
+    except KafkaException:
+        return False  # somebody is still a member for the broker; asked again until the patience is over
+    return all(partition.error is None for partition in answer.topic_partitions)
