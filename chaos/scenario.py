@@ -1,0 +1,104 @@
+"""A scenario is data: what is bought, what is broken meanwhile, and how the judge has to find it afterwards.
+
+Invariant: a fault never strikes before a fifth of the load has been placed, so that there is work in flight and
+something to lose; a scenario that says otherwise cannot be built. Whether a fault really bit is not decided here but by
+the evidence (verdict VACUOUS).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from chaos.faults import Fault
+
+EARLIEST_ACT = 0.2
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """A stream of orders. The shares are parts of 1; what is left over are plain orders."""
+
+    seconds: float = 20.0
+    rate_per_second: float = 40.0
+    threads: int = 16
+    customers: int = 60
+    share_declined: float = 0.05
+    share_cancelled_later: float = 0.06
+    share_cancelled_at_once: float = 0.14
+    share_same_key_at_once: float = 0.06
+    share_same_key_later: float = 0.05
+
+    @property
+    def orders(self) -> int:
+        """How many orders are planned; the load goes on beyond them until the last act is over."""
+        return max(1, round(self.seconds * self.rate_per_second))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Act:
+    """One chapter: after which share of the load it begins, its faults in order, and what a spectator is told."""
+
+    at: float
+    title: str
+    story: str
+    faults: tuple[Fault, ...]
+
+    def __post_init__(self) -> None:
+        if not EARLIEST_ACT <= self.at < 1:
+            raise ValueError(f"act {self.title!r} begins at {self.at}; it has to lie in [{EARLIEST_ACT}, 1)")
+
+
+def _no_flags() -> Mapping[str, object]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """The verdict this scenario must get, and ``expect`` of run.json (docs/evidence-format.md)."""
+
+    verdict: str = "PASS"
+    flags: Mapping[str, object] = field(default_factory=_no_flags)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Twin:
+    """The same schedule with one guard taken out, which has to go red: the variant in ``chaos/unsafe``."""
+
+    variant: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scenario:
+    """See the module's docstring. ``guard`` names what keeps the promise while this happens."""
+
+    name: str
+    title: str
+    teaches: str
+    guard: str
+    workload: Workload = field(default_factory=Workload)
+    acts: tuple[Act, ...] = ()
+    expect: Expectation = field(default_factory=Expectation)
+    twin: Twin | None = None
+    drain_seconds: float = 60.0
+
+    def __post_init__(self) -> None:
+        begins = [act.at for act in self.acts]
+        if begins != sorted(begins):
+            raise ValueError(f"the acts of {self.name!r} are not in order: {begins}")
+        names = [fault.name for fault in self.faults]
+        if len(set(names)) < len(names):
+            raise ValueError(f"two faults of {self.name!r} share a name: {names}")
+
+    @property
+    def faults(self) -> tuple[Fault, ...]:
+        return tuple(fault for act in self.acts for fault in act.faults)
+
+    @property
+    def armed(self) -> frozenset[str]:
+        """The processes that run with failpoints; all others run exactly as in production."""
+        return frozenset(instance for fault in self.faults for instance in fault.arms)
+
+    @property
+    def spares(self) -> frozenset[str]:
+        """The extra processes that stand by."""
+        return frozenset(instance for fault in self.faults for instance in fault.spares)
