@@ -1,0 +1,54 @@
+"""Which programs a run's copy of the system consists of: the default table, with what the scenario needs changed.
+
+Only the processes that a failpoint is aimed at start through ``chaos.armed``; all others run exactly as in production.
+"""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from chaos.scenario import Scenario
+from chaos.unsafe import Variant
+from infra.local.services import Program
+
+
+def cast(
+    table: Mapping[str, Program], scenario: Scenario, variant: Variant | None, failpoints: Path, faults: Path
+) -> dict[str, Program]:
+    """Return the table for one run: spare members added, a guard taken out, failpoints armed."""
+    everybody = {**table, **{name: _spare(table, name) for name in sorted(scenario.spares)}}
+    if variant is not None:
+        everybody = {name: _without_guard(program, variant) for name, program in everybody.items()}
+    unknown = scenario.armed - everybody.keys()
+    if unknown:
+        raise ValueError(f"scenario {scenario.name!r} aims at processes that do not exist: {sorted(unknown)}")
+    return {
+        name: _armed(program, failpoints, faults) if name in scenario.armed else program
+        for name, program in everybody.items()
+    }
+
+
+def _spare(table: Mapping[str, Program], name: str) -> Program:
+    """A process like its first sibling, which starts only when it is told to."""
+    sibling = f"{name.rpartition('-')[0]}-1"
+    if name in table or sibling not in table:
+        raise ValueError(f"{name!r} cannot stand by: there has to be a {sibling!r} and no {name!r}")
+    return replace(table[sibling], name=name, autostart=False)
+
+
+def _without_guard(program: Program, variant: Variant) -> Program:
+    if program.argv[-len(variant.replaces) :] != variant.replaces:
+        return program
+    return replace(program, argv=(sys.executable, "-m", f"chaos.unsafe.{variant.name}"))
+
+
+def _armed(program: Program, failpoints: Path, faults: Path) -> Program:
+    interpreter, option, *rest = program.argv
+    assert option == "-m", program.argv
+    environment = {"FAILPOINTS_DIR": str(failpoints), "FAULTS_JOURNAL": str(faults)}
+    return replace(
+        program,
+        argv=(interpreter, "-m", "chaos.armed", *rest),
+        environment={**program.environment, **environment},
+    )

@@ -1,0 +1,103 @@
+"""Whether a run has come to rest: nothing waits to be published, consumed or sent.
+
+Looked at from outside, without the relay's own opinion of its position. Two looks in a row have to agree, because one
+look takes its counts one after the other. It bounds a wait; what was reached is judged from the evidence.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from gettext import gettext as _
+from pathlib import Path
+
+import psycopg
+from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka.admin import AdminClient
+
+from chaos import journal
+from chaos.archive import Archiver
+
+LOOK_AGAIN_SECONDS = 0.3
+
+_ROWS = """
+SELECT count(*) FILTER (WHERE destination = 'event'), count(*) FILTER (WHERE destination = 'command') FROM outbox
+"""
+_SENT = "SELECT count(*) FROM sent_email WHERE state = 'sent'"
+
+
+class Rest:
+    """Looks at one run."""
+
+    def __init__(
+        self, *, urls: Mapping[str, str], kafka: str, groups: Mapping[str, list[str]], archiver: Archiver, mail: Path
+    ) -> None:
+        """``groups``: consumer group → topics, both as the broker knows them."""
+        self._urls = urls
+        self._groups = groups
+        self._archiver = archiver
+        self._mail = mail
+        self._admin = AdminClient({"bootstrap.servers": kafka, "log_level": 0})
+
+    def await_(self, seconds: float, abandoned: threading.Event, say: Callable[[str], None]) -> bool:
+        """Wait until two looks agree that nothing is left, or the time is up."""
+        deadline = time.monotonic() + seconds
+        quiet: int | None = None
+        said = ""
+        while not abandoned.is_set():
+            try:
+                left, total = self.look()
+            except (psycopg.Error, KafkaException) as error:
+                left, total = {str(error).splitlines()[0]: 1}, -1
+            if not any(left.values()):
+                if quiet == total:
+                    return True
+                quiet = total
+            else:
+                quiet = None
+                sentence = ", ".join(f"{count} {what}" for what, count in left.items() if count)
+                if sentence != said:
+                    say(sentence)
+                said = sentence
+            if time.monotonic() > deadline:
+                return False
+            abandoned.wait(LOOK_AGAIN_SECONDS)
+        return False
+
+    def look(self) -> tuple[dict[str, int], int]:
+        """What is left to do, by kind, and how many events there are in all."""
+        events, commands = self._written()
+        left = {
+            _("events not in the log"): max(0, events - len(self._archiver.events)),
+            _("messages not consumed"): self._lag(),
+            _("e-mails not sent"): max(0, commands - min(self._arrived(), self._recorded())),
+        }
+        return left, events + commands
+
+    def _written(self) -> tuple[int, int]:
+        events = commands = 0
+        for database in ("orders", "billing"):
+            row = self._row(database, _ROWS)
+            events, commands = events + row[0], commands + row[1]
+        return events, commands
+
+    def _recorded(self) -> int:
+        return self._row("notifications", _SENT)[0]
+
+    def _row(self, database: str, query: str) -> tuple[int, ...]:
+        with psycopg.connect(self._urls[database], autocommit=True, connect_timeout=2) as connection:
+            row: tuple[int, ...] | None = connection.execute(query).fetchone()
+            assert row is not None
+            return row
+
+    def _arrived(self) -> int:
+        return len({line["message_id"] for line in journal.rows(self._mail)})
+
+    def _lag(self) -> int:
+        ends = self._archiver.ends()
+        return sum(self._lag_of(group, topics, ends) for group, topics in self._groups.items())
+
+    def _lag_of(self, group: str, topics: list[str], ends: Mapping[tuple[str, int], int]) -> int:
+        wanted = [TopicPartition(topic, number) for topic, number in ends if topic in topics]
+        answer = self._admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group, wanted)])
+        places = answer[group].result().topic_partitions or []
+        return sum(max(0, ends[place.topic, place.partition] - max(0, place.offset)) for place in places)
