@@ -10,9 +10,7 @@ LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    database_url: str = setting(
-        help="the analytics database, without a password: postgresql://role@host:port/db"
-    )
+    database_url: str = setting(help="the analytics database, without a password: postgresql://role@host:port/db")
     database_password_file: str = setting("", help="file with the role's password; empty: none is needed")
     kafka_bootstrap_servers: str = setting("127.0.0.1:9092", help="host:port of a broker, several with commas")
     orders_topic: str = setting("orders.events", help="topic with the orders' events")
