@@ -1,0 +1,34 @@
+"""``python -m services.notifications worker``: send the e-mails that the queue holds."""
+
+import os
+import sys
+
+from services.notifications import wiring
+from services.notifications.settings import Settings
+from shared import logs, metrics
+from shared.errors import ConfigurationError
+from shared.settings import read
+
+
+def work(settings: Settings) -> None:
+    metrics.serve(settings.metrics_host, settings.metrics_port)
+    sys.exit(wiring.build(settings).run())
+
+
+ROLES = {"worker": work}
+
+
+def main() -> None:
+    role = ROLES.get(sys.argv[1] if len(sys.argv) > 1 else "")
+    if role is None:
+        sys.exit(f"Notifications does not know what to be. Say one of: {', '.join(ROLES)}.")
+    try:
+        settings = read(Settings, os.environ)
+        logs.configure(settings.instance, settings.log_level)
+        role(settings)
+    except ConfigurationError as error:
+        sys.exit(str(error))
+
+
+if __name__ == "__main__":
+    main()
