@@ -1,0 +1,25 @@
+"""``python -m services.notifications.mail_sink``: run the mail sink."""
+
+import asyncio
+import os
+import sys
+
+from services.notifications.mail_sink.server import serve
+from services.notifications.mail_sink.settings import Settings
+from shared import logs, metrics
+from shared.errors import ConfigurationError
+from shared.settings import read
+
+
+def main() -> None:
+    try:
+        settings = read(Settings, os.environ)
+    except ConfigurationError as error:
+        sys.exit(str(error))
+    logs.configure(settings.instance, settings.log_level)
+    metrics.serve(settings.metrics_host, settings.metrics_port)
+    asyncio.run(serve(settings))
+
+
+if __name__ == "__main__":
+    main()
