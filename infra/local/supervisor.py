@@ -224,7 +224,7 @@ class Supervisor:
 
 
 def configuration(tasks: Iterable[Task], port: int, password: str) -> str:
-    """Return the supervisor's configuration; paths are relative to its folder, since an ini file cannot hold them all."""
+    """Return the supervisor's configuration; paths are relative to its folder: an ini file cannot hold them all."""
     digest = hashlib.sha1(password.encode(), usedforsecurity=False).hexdigest()
     lines = [
         "[supervisord]",
