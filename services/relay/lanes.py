@@ -66,7 +66,7 @@ RETURNING relay_position.position_id, epoch, done::text, floor_id, target::text,
 _LANES_OF: LiteralString = "SELECT lane FROM relay_lane WHERE position_id = %(position_id)s ORDER BY lane"
 
 _RELEASE: LiteralString = """
-UPDATE relay_position SET owner = NULL, lease_until = NULL, epoch = epoch + 1
+UPDATE relay_position SET owner = NULL, lease_until = NULL, epoch = relay_position.epoch + 1
 FROM unnest(%(position_ids)s::bigint[], %(epochs)s::bigint[]) AS held (position_id, epoch)
 WHERE relay_position.position_id = held.position_id AND relay_position.epoch = held.epoch AND owner = %(name)s
 """

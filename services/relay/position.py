@@ -4,8 +4,9 @@ The outbox is never marked, so this place is all that says what has been publish
 existed, not of a highest id, because ids are drawn before commit: a transaction that commits late has a low id, and a
 cursor by id would jump over it.
 
-Invariant: what is visible in ``done``, or visible in ``target`` with an id up to ``after_id``, is published. Every row with an id up to ``floor_id`` is visible in ``done`` or was in progress in it, so a pass needs to
-look only behind the floor and at the few transactions that ``done`` lists.
+Invariant: what is visible in ``done``, or visible in ``target`` with an id up to ``after_id``, is published. Every row
+with an id up to ``floor_id`` is visible in ``done`` or was in progress in it, so a pass needs to look only behind the
+floor and at the few transactions that ``done`` lists.
 
 Rows of one aggregate have ids in the order of their versions, since writers hold the aggregate's lock before an id is
 drawn. A snapshot holds a prefix of every aggregate's versions. So passes in id order publish first copies in order.

@@ -1,0 +1,30 @@
+"""An outbox in a database of its own."""
+
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import Engine, MetaData, text
+
+from shared import database
+from shared.outbox import FIRST_POSITIONS, outbox_table, relay_tables
+from tests.conftest import DatabaseFactory
+from tests.integration.relay.writers import CREATE_AGGREGATES
+
+
+@pytest.fixture
+def outbox_url(postgres_url: DatabaseFactory) -> str:
+    return postgres_url()
+
+
+@pytest.fixture
+def engine(outbox_url: str) -> Iterator[Engine]:
+    engine = database.create_engine(outbox_url, None, "test", pool_size=30)
+    metadata = MetaData()
+    outbox_table(metadata)
+    relay_tables(metadata)
+    metadata.create_all(engine)
+    with engine.begin() as connection:
+        connection.execute(text(FIRST_POSITIONS))
+        connection.execute(text(CREATE_AGGREGATES))
+    yield engine
+    engine.dispose()
