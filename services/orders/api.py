@@ -42,6 +42,7 @@ PROBLEMS: dict[type[OrdersError], tuple[int, str]] = {
     BacklogError: (503, "Backlog too old"),
 }
 RETRY_AFTER_SECONDS = {KeyInFlightError: 1, BacklogError: 10}
+DISCARD_BYTES, DISCARD_BLOCK_BYTES = 16 * 2**20, 2**16
 
 
 def add_routes(app: Flask, engine: Engine, gate: Gate, *, body_limit_bytes: int, wait_seconds: float) -> None:
@@ -102,16 +103,24 @@ def _want_json(asked: Request) -> None:
 
 
 def _read_body(asked: Request, limit_bytes: int) -> bytes:
-    """Return the body, or raise RequestEntityTooLarge, having read no more than a byte beyond the limit."""
+    """Return the body. Raises RequestEntityTooLarge, having kept no more than a byte beyond the limit."""
     # One byte above the limit, since the framework cuts a chunked body at its own limit without a word.
     asked.max_content_length = limit_bytes + 1
     if (asked.content_length or 0) <= limit_bytes:
         body = asked.get_data(cache=False)
         if len(body) <= limit_bytes:
             return body
+    _discard_rest(asked)
     raise RequestEntityTooLarge(
         f"The body is larger than {limit_bytes} bytes, which no order needs. Send a smaller one."
     )
+
+
+def _discard_rest(asked: Request) -> None:
+    """Take in what the client is still sending, within reason: most read an answer only when they have sent all."""
+    source, blocks = asked.environ["wsgi.input"], DISCARD_BYTES // DISCARD_BLOCK_BYTES
+    while blocks and source.read(DISCARD_BLOCK_BYTES):
+        blocks -= 1
 
 
 def _order_id(text: str) -> UUID:

@@ -87,9 +87,10 @@ def claim_key(connection: Connection, customer_id: str, key: str, body_hash: byt
         insert(idempotency_key)
         .values(customer_id=customer_id, key=key, body_hash=body_hash, order_id=order_id)
         .on_conflict_do_nothing(index_elements=["customer_id", "key"])
+        .returning(idempotency_key.c.order_id)
     )
     try:
-        return connection.execute(statement).rowcount == 1
+        return connection.execute(statement).one_or_none() is not None
     except OperationalError as error:
         if isinstance(error.orig, LockNotAvailable):
             raise KeyInFlightError(
