@@ -1,0 +1,46 @@
+"""A migrated billing database for each test."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import psycopg
+import pytest
+from alembic.config import Config
+from sqlalchemy import Engine
+
+from infra.local.stack import LocalStack
+from infra.postgres.roles import all_roles, ensure_roles, grant
+from shared.database import create_engine
+from tests.conftest import DatabaseFactory
+from tests.integration.billing.orders import migrate
+
+INI = Path(__file__).parents[3] / "infra" / "alembic.ini"
+
+
+@pytest.fixture
+def alembic_config() -> Config:
+    return Config(INI, ini_section="billing")
+
+
+@pytest.fixture
+def database_url(postgres_url: DatabaseFactory) -> str:
+    return postgres_url()
+
+
+@pytest.fixture
+def engine(database_url: str, alembic_config: Config) -> Iterator[Engine]:
+    engine = create_engine(database_url, None, "test", pool_size=5)
+    with engine.connect() as connection:
+        migrate(connection, alembic_config)
+    yield engine
+    engine.dispose()
+
+
+@pytest.fixture
+def granted(stack: LocalStack, engine: Engine) -> None:
+    """Give the roles of billing's processes their rights in the test's database."""
+    with engine.begin() as connection:
+        session = connection.connection.driver_connection
+        assert isinstance(session, psycopg.Connection)
+        ensure_roles(session, {role: stack.home.secret(role) for role in all_roles()})
+        grant(session, "billing")
