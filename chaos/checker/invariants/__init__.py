@@ -1,0 +1,1 @@
+"""The invariants, a file per family; `registry.py` lists them all."""

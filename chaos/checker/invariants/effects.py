@@ -1,0 +1,304 @@
+"""S10, S12, S17, S20, S21, S22, S25: what the consumer groups made of the log.
+
+A group's inbox row says which copy of an event took effect, and through which member. Deliveries beyond the first
+are normal and leave no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from gettext import gettext as _
+from itertools import pairwise
+
+from chaos.checker.evidence import Evidence, grouped
+from chaos.checker.finding import Counterexample, NotApplicable
+from chaos.checker.invariants.log import place, spot
+from chaos.checker.lines import Unusable
+from chaos.checker.records import Applied, Copy
+
+
+def effect_order(evidence: Evidence) -> Iterator[Counterexample]:
+    """S10: each group applies an aggregate's events in the order 1, 2, 3, ..."""
+    _require_provenance(evidence)
+    poisoned, set_aside = evidence.poisoned, evidence.set_aside
+    histories: dict[tuple[str, str, str], list[Applied]] = {}
+    for row in evidence.inbox:
+        histories.setdefault((row.group, row.topic, row.aggregate_id), []).append(row)
+    aside = {event_id for _group, event_id in set_aside}
+    for (group, topic, aggregate_id), rows in histories.items():
+        if aggregate_id in poisoned or any(row.event_id in aside for row in rows):
+            continue
+        if len(rows) == 1 and rows[0].version == 1:
+            continue
+        problem = _disorder(rows)
+        if problem:
+            yield Counterexample(
+                _("group {group} applied the events of {aggregate} from {topic} out of order: {problem}").format(
+                    group=group, aggregate=aggregate_id, topic=topic, problem=problem
+                ),
+                aggregate_id,
+                rows[0].event_id,
+            )
+
+
+def _disorder(rows: list[Applied]) -> str | None:
+    rows = sorted(rows, key=lambda row: row.version)
+    versions = [row.version for row in rows]
+    if versions != list(range(1, len(rows) + 1)):
+        return _("it has versions {versions}").format(versions=versions)
+    for earlier, later in pairwise(rows):
+        if not _follows(earlier, later):
+            return _("v{later} before v{earlier}").format(later=later.version, earlier=earlier.version)
+    return None
+
+
+def _follows(earlier: Applied, later: Applied) -> bool:
+    """Say whether `later` took effect after `earlier`.
+
+    A member applies a partition in offset order, but writes the inbox rows of one batch in any order, so times decide
+    only between different members, generations or partitions.
+    """
+    one_reader = (earlier.member, earlier.generation, earlier.partition) == (
+        later.member, later.generation, later.partition,
+    )  # fmt: skip
+    if one_reader:
+        return earlier.offset < later.offset
+    return earlier.applied_at <= later.applied_at
+
+
+def _require_provenance(evidence: Evidence) -> None:
+    for group in evidence.run.groups:
+        if group not in evidence.inbox_of and any(mark.committed for mark in evidence.marks if mark.group == group):
+            raise Unusable(
+                f"group {group} has consumed messages and keeps no inbox: how it applied them is not recorded"
+            )
+
+
+def placed_has_outcome(evidence: Evidence) -> Iterator[Counterexample]:
+    """S12: every placed order in the log was invoiced or declined, or its event stands in an excused parked entry."""
+    outcomes = evidence.invoices_of.keys() | {bill.order_id for bill in evidence.bills if bill.state == "declined"}
+    poisoned = evidence.poisoned
+    for event_id, copy in evidence.first_copies.items():
+        if copy.type != "OrderPlaced" or copy.aggregate_id in outcomes or copy.aggregate_id in poisoned:
+            continue
+        yield Counterexample(
+            _("{copy} was never billed: no invoice, no refusal").format(copy=place(copy)), copy.aggregate_id, event_id
+        )
+
+
+def inbox_is_effect(evidence: Evidence) -> Iterator[Counterexample]:
+    """S17: per group, what was consumed, what the inbox says and what took effect are the same."""
+    yield from _consumed_is_in_inbox(evidence)
+    yield from _inbox_is_in_log(evidence)
+    yield from _billing_effects(evidence)
+    yield from _orders_effects(evidence)
+    yield from _analytics_effects(evidence)
+
+
+def _consumed_is_in_inbox(evidence: Evidence) -> Iterator[Counterexample]:
+    for group, copy in unapplied(evidence):
+        yield Counterexample(
+            _("group {group} has consumed {copy}, and its inbox does not have it").format(
+                group=group, copy=place(copy)
+            ),
+            copy.aggregate_id,
+            copy.event_id,
+        )
+
+
+def unapplied(evidence: Evidence) -> Iterator[tuple[str, Copy]]:
+    """Yield group and first copy of each event below a committed offset that is neither applied nor excused."""
+    poisoned, set_aside = evidence.poisoned, evidence.set_aside
+    for group, topics in evidence.run.groups.items():
+        applied = {row.event_id for row in evidence.inbox_of.get(group, ())}
+        committed = {(m.topic, m.partition): m.committed or 0 for m in evidence.marks if m.group == group}
+        reported: set[str | None] = set()
+        for copy in evidence.copies:
+            if copy.event_id in applied or copy.topic not in topics:
+                continue
+            if copy.offset >= committed.get((copy.topic, copy.partition), 0) or copy.event_id in reported:
+                continue
+            if (group, copy.event_id) in set_aside or not poisoned.isdisjoint((copy.aggregate_id, spot(copy))):
+                continue
+            reported.add(copy.event_id)
+            yield group, copy
+
+
+def _inbox_is_in_log(evidence: Evidence) -> Iterator[Counterexample]:
+    first_copies = evidence.first_copies
+    seen: set[tuple[str, str]] = set()
+    for row in evidence.inbox:
+        key = row.group, row.event_id
+        if row.event_id not in first_copies:
+            yield Counterexample(
+                _("the inbox of {group} has an event that is not in the log: {event}").format(
+                    group=row.group, event=row.event_id
+                ),
+                row.aggregate_id,
+                row.event_id,
+            )
+        elif key in seen:
+            yield Counterexample(
+                _("the inbox of {group} has the event {event} twice").format(group=row.group, event=row.event_id),
+                row.aggregate_id,
+                row.event_id,
+            )
+        seen.add(key)
+
+
+def _billing_effects(evidence: Evidence) -> Iterator[Counterexample]:
+    if "billing" not in evidence.run.groups:
+        return
+    placed, cancelled = (
+        _applied_types(evidence, "billing", "OrderPlaced"),
+        _applied_types(evidence, "billing", "OrderCancelled"),
+    )
+    set_aside = evidence.set_aside
+    invoices, notes = evidence.invoices_of, evidence.credit_notes_of
+    declined = {bill.order_id for bill in evidence.bills if bill.state == "declined"}
+    for order_id in invoices.keys() | declined | placed.keys():
+        effects = len(invoices.get(order_id, ())) + (order_id in declined)
+        rows = len(placed.get(order_id, ()))
+        if effects != rows and not _all_aside("billing", placed.get(order_id, ()), set_aside):
+            yield _unequal(_("billing"), order_id, _("placed orders taken"), rows, _("invoices or refusals"), effects)
+    for order_id in notes.keys() | cancelled.keys():
+        effects = len(notes.get(order_id, ()))
+        rows = len(cancelled.get(order_id, ())) if order_id in invoices else 0
+        if effects != rows and not _all_aside("billing", cancelled.get(order_id, ()), set_aside):
+            yield _unequal(_("billing"), order_id, _("cancellations taken"), rows, _("credit notes"), effects)
+
+
+def _all_aside(group: str, rows: Iterable[Applied], set_aside: frozenset[tuple[str, str]]) -> bool:
+    """Say whether these rows only mark messages that were parked: seen, and without an effect."""
+    rows = list(rows)
+    return bool(rows) and all((group, row.event_id) in set_aside for row in rows)
+
+
+def _applied_types(evidence: Evidence, group: str, kind: str) -> dict[str, list[Applied]]:
+    """Return the inbox rows of a group for one type of event, by aggregate."""
+    first_copies = evidence.first_copies
+    rows = evidence.inbox_of.get(group, ())
+    return grouped(
+        (row for row in rows if (copy := first_copies.get(row.event_id)) and copy.type == kind),
+        lambda row: row.aggregate_id,
+    )
+
+
+def _unequal(group: str, order_id: str, taken: str, rows: int, made: str, effects: int) -> Counterexample:
+    return Counterexample(
+        _("{group}, order {order}: {rows} {taken} by the inbox, {effects} {made}").format(
+            group=group, order=order_id, rows=rows, taken=taken, effects=effects, made=made
+        ),
+        order_id,
+    )
+
+
+def _orders_effects(evidence: Evidence) -> Iterator[Counterexample]:
+    """A group that has taken the outcome of an order has moved it on from `placed`."""
+    if "orders" not in evidence.run.groups:
+        return
+    orders, set_aside = evidence.order_of, evidence.set_aside
+    for row in evidence.inbox_of.get("orders", ()):
+        order = orders.get(row.aggregate_id)
+        if order and order.state == "placed" and ("orders", row.event_id) not in set_aside:
+            yield Counterexample(
+                _("orders has taken the outcome of order {order}, and it is still placed").format(order=order.order_id),
+                order.order_id,
+                row.event_id,
+            )
+
+
+def _analytics_effects(evidence: Evidence) -> Iterator[Counterexample]:
+    if "analytics" not in evidence.run.groups:
+        return
+    taken = sum(map(len, _applied_types(evidence, "analytics", "InvoiceIssued").values()))
+    counted = sum(row.invoices for row in evidence.revenue)
+    if taken != counted:
+        yield Counterexample(
+            _("analytics has taken {taken} invoices by its inbox, and counts {counted}").format(
+                taken=taken, counted=counted
+            )
+        )
+
+
+def committed_is_done(evidence: Evidence) -> Iterator[Counterexample]:
+    """S20: nothing below a committed offset is undone."""
+    _require_provenance(evidence)
+    for group, copy in unapplied(evidence):
+        yield Counterexample(
+            _("group {group} has committed its offset beyond {copy}, and has not applied it").format(
+                group=group, copy=place(copy)
+            ),
+            copy.aggregate_id,
+            copy.event_id,
+        )
+
+
+def no_older_generation(evidence: Evidence) -> Iterator[Counterexample]:
+    """S21: on a partition, no effect of an older generation comes after one of a newer."""
+    if not evidence.run.expect.get("fencing"):
+        raise NotApplicable(_("this run does not claim that older generations are fenced"))
+    sentence = _("{member} of generation {old} applied {place} after generation {new} had begun")
+    latest: dict[tuple[str, str, int], int] = {}
+    for row in sorted(evidence.inbox, key=lambda row: row.applied_at):
+        partition = row.group, row.topic, row.partition
+        if row.generation < latest.get(partition, 0):
+            yield Counterexample(
+                sentence.format(
+                    member=row.member, old=row.generation, new=latest[partition],
+                    place=f"{row.topic}/{row.partition}@{row.offset}",
+                ),
+                row.aggregate_id,
+                row.event_id,
+            )  # fmt: skip
+        latest[partition] = max(row.generation, latest.get(partition, 0))
+
+
+def parked_is_not_applied(evidence: Evidence) -> Iterator[Counterexample]:
+    """S22: what is parked has had no effect, and what has had its effect is not parked."""
+    first_copies, parked = evidence.first_copies, evidence.parked_event_ids
+    for event_id in parked & first_copies.keys():
+        copy = first_copies[event_id]
+        yield Counterexample(
+            _("{copy} is parked at the relay, and is in the log").format(copy=place(copy)), copy.aggregate_id, event_id
+        )
+    billed = {invoice.event_id: invoice for invoice in evidence.invoices}
+    for message in evidence.parked_messages:
+        if message.consumer == "billing" and message.event_id in billed:
+            invoice = billed[message.event_id]
+            yield Counterexample(
+                _("event {event} is parked at billing, and invoice {number} answers it").format(
+                    event=message.event_id, number=invoice.number
+                ),
+                invoice.order_id,
+                message.event_id,
+            )
+
+
+def only_poison_is_parked(evidence: Evidence) -> Iterator[Counterexample]:
+    """S25: nothing is parked that the scenario did not spoil on purpose."""
+    poisoned = evidence.poisoned
+    rows = {(row.database, row.outbox_id): row for row in evidence.parked_rows}
+    for event in evidence.events if rows else ():
+        row = rows.pop((event.database, event.id), None)
+        if row and poisoned.isdisjoint((event.event_id, event.aggregate_id)):
+            yield Counterexample(
+                _("the relay has {event} {state}, and the scenario did not spoil it: {error}").format(
+                    event=f"{event.type} v{event.version}", state=row.state, error=row.last_error
+                ),
+                event.aggregate_id,
+                event.event_id,
+            )
+    for row in rows.values():
+        yield Counterexample(_("row {row} is parked, and the outbox does not have it").format(row=row.outbox_id))
+    for message in evidence.parked_messages:
+        event_of = evidence.event_of.get(message.event_id)
+        aggregate_id = event_of.aggregate_id if event_of else None
+        if poisoned.isdisjoint((message.event_id, aggregate_id)):
+            yield Counterexample(
+                _("{group} has parked event {event}, and the scenario did not spoil it").format(
+                    group=message.consumer, event=message.event_id
+                ),
+                aggregate_id,
+                message.event_id,
+            )

@@ -1,0 +1,93 @@
+"""L01-L05: after the healing everything that was owed is delivered, within a bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import datetime
+from gettext import gettext as _
+
+from chaos.checker.evidence import Evidence
+from chaos.checker.finding import Counterexample, NotApplicable
+from chaos.checker.invariants.log import name
+from chaos.checker.records import Mark
+
+
+def all_published(evidence: Evidence) -> Iterator[Counterexample]:
+    """L01: every event of an outbox is in the log, or parked. The relay's own position is not asked."""
+    in_log, parked = evidence.first_copies, evidence.parked_event_ids
+    for event in evidence.events:
+        if event.destination == "event" and event.event_id not in in_log and event.event_id not in parked:
+            yield Counterexample(
+                _("{event} never reached the log").format(event=name(event)), event.aggregate_id, event.event_id
+            )
+
+
+def nothing_behind(evidence: Evidence) -> Iterator[Counterexample]:
+    """L02: every group has read its topics to the end."""
+    for group, topics in evidence.run.groups.items():
+        marks = [mark for mark in evidence.marks if mark.group == group]
+        for topic in topics:
+            if not any(mark.topic == topic for mark in marks):
+                yield Counterexample(_("group {group} knows nothing of {topic}").format(group=group, topic=topic))
+        for mark in marks:
+            behind = mark.end - max(mark.low, mark.committed or 0)
+            if behind > 0:
+                yield Counterexample(
+                    _("group {group} is {behind} messages behind on {place}").format(
+                        group=group, behind=behind, place=_place(mark)
+                    )
+                )
+
+
+def offsets_in_range(evidence: Evidence) -> Iterator[Counterexample]:
+    """L03: a committed offset lies within what the partition has."""
+    for mark in evidence.marks:
+        if mark.committed is not None and not mark.low <= mark.committed <= mark.end:
+            yield Counterexample(
+                _("group {group} stands at {committed} on {place}, which holds {low} to {end}").format(
+                    group=mark.group, committed=mark.committed, place=_place(mark), low=mark.low, end=mark.end
+                )
+            )
+
+
+def _place(mark: Mark) -> str:
+    return f"{mark.topic}/{mark.partition}"
+
+
+def progress_under_faults(evidence: Evidence) -> Iterator[Counterexample]:
+    """L04: invoices were issued while the faults went on."""
+    if not evidence.run.expect.get("progress"):
+        raise NotApplicable(_("this scenario does not ask for progress during its faults"))
+    begun = [when(mark.at) for mark in evidence.faults if mark.phase == "inject"]
+    healed = [when(mark.at) for mark in evidence.faults if mark.phase == "heal"]
+    if not begun or not healed:
+        raise NotApplicable(_("no fault was injected and healed"))
+    if not any(min(begun) <= when(invoice.applied_at) <= max(healed) for invoice in evidence.invoices):
+        yield Counterexample(_("not one invoice was issued between the first fault and the last healing"))
+
+
+def recovery_in_time(evidence: Evidence) -> Iterator[Counterexample]:
+    """L05: the last invoice of what was ordered before the last healing came within the bound."""
+    bound = evidence.run.expect.get("recovery_seconds")
+    if bound is None:
+        raise NotApplicable(_("this scenario sets no bound for its recovery"))
+    healed = max((when(mark.at) for mark in evidence.faults if mark.phase == "heal"), default=None)
+    if healed is None:
+        raise NotApplicable(_("no fault was healed"))
+    events = evidence.event_of
+    for invoice in evidence.invoices:
+        placed = events.get(invoice.event_id or "")
+        late = when(invoice.applied_at) - healed
+        if placed and late > bound and when(placed.occurred_at) <= healed:
+            yield Counterexample(
+                _("invoice {number} came {late:.1f} s after the healing; the bound is {bound} s").format(
+                    number=invoice.number, late=late, bound=bound
+                ),
+                invoice.order_id,
+                invoice.event_id,
+            )
+
+
+def when(text: str) -> float:
+    """Return a timestamp as seconds, to compare times of different files."""
+    return datetime.fromisoformat(text).timestamp()

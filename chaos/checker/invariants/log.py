@@ -1,0 +1,123 @@
+"""S05-S09: the outbox and the log agree, and the log keeps each aggregate together and in order.
+
+Copies beyond the first are normal: a relay that was killed after it published sends again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from gettext import gettext as _
+
+from chaos.checker.evidence import Evidence
+from chaos.checker.finding import Counterexample
+from chaos.checker.lines import Unusable
+from chaos.checker.records import Copy, Event
+
+
+def settled_is_in_log(evidence: Evidence) -> Iterator[Counterexample]:
+    """S05: what the relay's position covers is in the log, unless it was parked."""
+    in_log, positions, parked = evidence.first_copies, evidence.positions, evidence.parked_event_ids
+    for event in evidence.events:
+        if event.destination != "event" or event.event_id in in_log or event.event_id in parked:
+            continue
+        position = positions.get((event.database, event.destination, event.lane))
+        if position is None:
+            raise Unusable(f"the {event.database} database has no relay position for lane {event.lane}")
+        if position.settled(event):
+            yield Counterexample(
+                _("the relay has settled {event}, and it is not in the log").format(event=name(event)),
+                event.aggregate_id,
+                event.event_id,
+            )
+
+
+def log_is_from_outbox(evidence: Evidence) -> Iterator[Counterexample]:
+    """S06: every message in the log was written into an outbox first."""
+    events, poisoned = evidence.event_of, evidence.poisoned
+    for copy in evidence.copies:
+        if copy.event_id in events or not poisoned.isdisjoint((copy.event_id, copy.aggregate_id, spot(copy))):
+            continue
+        yield Counterexample(
+            _("{copy} is in the log, and no outbox has it").format(copy=place(copy)), copy.aggregate_id, copy.event_id
+        )
+
+
+def immutable(evidence: Evidence) -> Iterator[Counterexample]:
+    """S07: every copy of an event says the same, byte for byte, as when it was written."""
+    events, first_copies = evidence.event_of, evidence.first_copies
+    for copy in evidence.copies:
+        if copy.event_id is None:
+            continue
+        written: Event | Copy = events.get(copy.event_id) or first_copies[copy.event_id]
+        if copy.digest == written.digest and _identity(copy) == _identity(written):
+            continue
+        yield Counterexample(
+            _("{copy} differs from the event as it was written ({differs})").format(
+                copy=place(copy), differs=_difference(copy, written)
+            ),
+            copy.aggregate_id,
+            copy.event_id,
+        )
+
+
+def _identity(row: Event | Copy) -> tuple[object, ...]:
+    return row.type, row.aggregate_type, row.aggregate_id, row.version
+
+
+def _difference(copy: Copy, written: Event | Copy) -> str:
+    if _identity(copy) != _identity(written):
+        return f"{_identity(copy)} ≠ {_identity(written)}"
+    return _("payload {copy}… instead of {written}…").format(copy=copy.digest[:12], written=written.digest[:12])
+
+
+def one_partition(evidence: Evidence) -> Iterator[Counterexample]:
+    """S08: all copies of all events of an aggregate are in one partition."""
+    homes: dict[tuple[str, str], int] = {}
+    for copy in evidence.copies:
+        if copy.aggregate_id is None:
+            continue
+        home = homes.setdefault((copy.topic, copy.aggregate_id), copy.partition)
+        if home != copy.partition:
+            yield Counterexample(
+                _("{copy} is in partition {partition}, and earlier ones of its aggregate are in {home}").format(
+                    copy=place(copy), partition=copy.partition, home=home
+                ),
+                copy.aggregate_id,
+                copy.event_id,
+            )
+
+
+def log_order(evidence: Evidence) -> Iterator[Counterexample]:
+    """S09: first copies of an aggregate's events stand in the log in the order of their versions."""
+    latest: dict[tuple[str, int, str], int] = {}
+    firsts = evidence.first_copies
+    for copy in evidence.copies:
+        if copy.event_id is None or copy.aggregate_id is None or copy.version is None:
+            continue
+        if firsts[copy.event_id] is not copy:
+            continue
+        before = latest.get((copy.topic, copy.partition, copy.aggregate_id), 0)
+        if copy.version > before:
+            latest[copy.topic, copy.partition, copy.aggregate_id] = copy.version
+            continue
+        yield Counterexample(
+            _("{copy} first came into the log after version {before} of the same aggregate").format(
+                copy=place(copy), before=before
+            ),
+            copy.aggregate_id,
+            copy.event_id,
+        )
+
+
+def name(event: Event) -> str:
+    return f"{event.type} v{event.version} {_('of')} {event.aggregate_id} ({_('row')} {event.id})"
+
+
+def place(copy: Copy) -> str:
+    """Name a copy the way people look it up: what it is, and where."""
+    what = f"{copy.type or '?'} v{copy.version or '?'} {_('of')} {copy.aggregate_id or '?'}"
+    return f"{what} ({spot(copy)})"
+
+
+def spot(copy: Copy) -> str:
+    return f"{copy.topic}/{copy.partition}@{copy.offset}"

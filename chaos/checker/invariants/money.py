@@ -1,0 +1,285 @@
+"""S11, S13-S16, S18, S19: invoices, amounts, numbers, mails and sums, counted row by row.
+
+Nothing here leans on a constraint of the database: a table whose UNIQUE was dropped is judged all the same. Sums alone
+hide errors that cancel each other out, so S14 looks at every single amount.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from gettext import gettext as _
+
+from chaos.checker.evidence import Evidence
+from chaos.checker.finding import Counterexample
+from chaos.checker.records import Copy, CreditNote, Facts, Invoice, Mail
+
+Money = tuple[int | None, str | None]
+
+
+def one_invoice_per_order(evidence: Evidence) -> Iterator[Counterexample]:
+    """S11: an order has at most one invoice."""
+    for order_id, invoices in evidence.invoices_of.items():
+        if len(invoices) > 1:
+            yield Counterexample(
+                _("order {order} was invoiced {count} times: {numbers}").format(
+                    order=order_id, count=len(invoices), numbers=", ".join(i.number for i in invoices)
+                ),
+                order_id,
+                invoices[0].event_id,
+            )
+
+
+def no_phantom_invoice(evidence: Evidence) -> Iterator[Counterexample]:
+    """S13: every invoice belongs to an order that exists, and every credit note to an invoice of its order."""
+    orders = evidence.order_of
+    for invoice in evidence.invoices:
+        if invoice.order_id not in orders:
+            yield Counterexample(
+                _("invoice {number} is for order {order}, and there is no such order").format(
+                    number=invoice.number, order=invoice.order_id
+                ),
+                invoice.order_id,
+                invoice.event_id,
+            )
+    numbers = {(invoice.order_id, invoice.number) for invoice in evidence.invoices}
+    for note in evidence.credit_notes:
+        if (note.order_id, note.invoice_number) not in numbers:
+            yield Counterexample(
+                _("credit note {number} is for invoice {invoice}, which order {order} does not have").format(
+                    number=note.number, invoice=note.invoice_number, order=note.order_id
+                ),
+                note.order_id,
+            )
+
+
+def amounts_agree(evidence: Evidence) -> Iterator[Counterexample]:
+    """S14: order, event, payment, invoice and credit note of an order say the same amount and currency."""
+    said: dict[str, dict[str, Money]] = defaultdict(dict)
+    for order in evidence.orders:
+        said[order.order_id][_("the order")] = order.amount_minor, order.currency
+    yield from _disagree(said, ((c.aggregate_id, c.type or "?", _money(c.facts)) for c in _telling(evidence)))
+    yield from _disagree(
+        said, ((p.order_id, _("the payment"), (p.amount_minor, p.currency)) for p in evidence.payments)
+    )
+    yield from _disagree(said, ((i.order_id, i.number, (i.amount_minor, i.currency)) for i in evidence.invoices))
+    yield from _disagree(said, ((n.order_id, n.number, (n.amount_minor, n.currency)) for n in evidence.credit_notes))
+
+
+def _telling(evidence: Evidence) -> Iterator[Copy]:
+    return (copy for copy in evidence.first_copies.values() if copy.facts.amount_minor is not None)
+
+
+def _money(facts: Facts) -> Money:
+    return facts.amount_minor, facts.currency
+
+
+def _disagree(
+    said: dict[str, dict[str, Money]], statements: Iterable[tuple[str | None, str, Money]]
+) -> Iterator[Counterexample]:
+    """Yield each statement that differs from what was first said of its order; orders nobody spoke of are S13's."""
+    for order_id, who, money in statements:
+        if order_id is None:
+            continue
+        first = said[order_id]
+        if not first:
+            first[who] = money
+        elif money not in first.values():
+            source, expected = next(iter(first.items()))
+            yield Counterexample(
+                _("order {order}: {source} says {expected}, {who} says {found}").format(
+                    order=order_id, source=source, expected=_text(expected), who=who, found=_text(money)
+                ),
+                order_id,
+            )
+
+
+def _text(money: Money) -> str:
+    return f"{money[0]} {money[1]}"
+
+
+def conserved(evidence: Evidence) -> Iterator[Counterexample]:
+    """S15: per currency, what was ordered is what was invoiced or refused, and what was taken back was credited."""
+    poisoned = evidence.poisoned
+    ordered, billed, taken_back, credited = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
+    invoices = evidence.invoices_of
+    for copy in evidence.first_copies.values():
+        currency, amount = copy.facts.currency, copy.facts.amount_minor
+        if currency is None or amount is None or copy.aggregate_id in poisoned:
+            continue
+        if copy.type == "OrderPlaced":
+            ordered[currency] += amount
+        elif copy.type == "OrderCancelled" and copy.aggregate_id in invoices:
+            taken_back[currency] += amount
+    for bill in evidence.bills:
+        if bill.state == "declined" and bill.order_id not in poisoned:
+            billed[bill.currency] += bill.amount_minor
+    for paper, sums in ((evidence.invoices, billed), (evidence.credit_notes, credited)):
+        for row in _honest(paper, poisoned):
+            sums[row.currency] += row.amount_minor
+    yield from _unequal_sums(ordered, billed, _("ordered"), _("invoiced or refused"))
+    yield from _unequal_sums(taken_back, credited, _("cancelled after invoicing"), _("credited"))
+
+
+def _honest(
+    papers: Iterable[Invoice] | Iterable[CreditNote], poisoned: frozenset[str]
+) -> Iterator[Invoice | CreditNote]:
+    return (paper for paper in papers if paper.order_id not in poisoned)
+
+
+def _unequal_sums(left: Counter[str], right: Counter[str], this: str, that: str) -> Iterator[Counterexample]:
+    for currency in sorted(left.keys() | right.keys()):
+        if left[currency] != right[currency]:
+            yield Counterexample(
+                _("{currency}: {left} were {this}, and {right} {that} (difference {difference})").format(
+                    currency=currency, left=left[currency], this=this, right=right[currency], that=that,
+                    difference=right[currency] - left[currency],
+                )
+            )  # fmt: skip
+
+
+def numbers_gapless(evidence: Evidence) -> Iterator[Counterexample]:
+    """S16: the numbers of each series are 1, 2, 3, ... without gap or double; the counter stands behind the last."""
+    series: dict[tuple[str, int], list[Invoice | CreditNote]] = defaultdict(list)
+    papers: list[Invoice | CreditNote] = [*evidence.invoices, *evidence.credit_notes]
+    for paper in papers:
+        series[paper.series, paper.year].append(paper)
+    counters = {(row.series, row.year): row.next_sequence for row in evidence.number_series}
+    for key in sorted(series.keys() | counters.keys()):
+        yield from _faults_of(key, series.get(key, []), counters.get(key))
+
+
+def _faults_of(
+    key: tuple[str, int], papers: list[Invoice | CreditNote], next_sequence: int | None
+) -> Iterator[Counterexample]:
+    expected = 1
+    title = f"{key[0]} {key[1]}"
+    for paper in sorted(papers, key=lambda p: p.sequence):
+        if paper.sequence < expected:
+            yield Counterexample(_("number {number} was given twice").format(number=paper.number), paper.order_id)
+        elif paper.sequence > expected:
+            yield Counterexample(
+                _("series {title} jumps from {before} to {after}").format(
+                    title=title, before=expected - 1, after=paper.sequence
+                ),
+                paper.order_id,
+            )
+        if not paper.number.endswith(f"{paper.year}-{paper.sequence:06d}"):
+            yield Counterexample(
+                _("number {number} is not number {sequence} of {title}").format(
+                    number=paper.number, sequence=paper.sequence, title=title
+                ),
+                paper.order_id,
+            )
+        expected = max(expected, paper.sequence + 1)
+    if next_sequence != expected:
+        yield Counterexample(
+            _("the counter of series {title} stands at {counter}, and the last number given is {last}").format(
+                title=title, counter=next_sequence, last=expected - 1
+            )
+        )
+
+
+def one_mail_per_invoice(evidence: Evidence) -> Iterator[Counterexample]:
+    """S18: every invoiced order has one invoice mail, by its key: a second copy with the same key is no second mail."""
+    events = evidence.event_of
+    mails: dict[str | None, dict[str, Mail]] = defaultdict(dict)
+    for mail in evidence.mails:
+        event = events.get(mail.key)
+        order_id = mail.order_id or (event.aggregate_id if event else None)
+        mails[order_id].setdefault(mail.key, mail)
+        if event is None or event.destination != "command" or event.aggregate_id != order_id:
+            yield Counterexample(
+                _("a mail to {recipient} has the key {key}, and no command of its order is called so").format(
+                    recipient=mail.recipient, key=mail.key
+                ),
+                order_id,
+            )
+    yield from _mails_per_order(evidence.invoices_of, mails)
+
+
+def _mails_per_order(
+    invoices: dict[str, list[Invoice]], mails: dict[str | None, dict[str, Mail]]
+) -> Iterator[Counterexample]:
+    for order_id in invoices:
+        keys = mails.get(order_id, {})
+        if len(keys) != 1:
+            yield Counterexample(
+                _("order {order} was invoiced, and {count} different invoice mails arrived for it").format(
+                    order=order_id, count=len(keys) or _("no")
+                ),
+                order_id,
+            )
+            continue
+        (mail,) = keys.values()
+        numbers = {invoice.number for invoice in invoices[order_id]}
+        if mail.invoice_number is not None and mail.invoice_number not in numbers:
+            yield Counterexample(
+                _("the mail for order {order} speaks of invoice {said}, which is not its own").format(
+                    order=order_id, said=mail.invoice_number
+                ),
+                order_id,
+            )
+    for order in mails.keys() - invoices.keys():
+        yield Counterexample(
+            _("an invoice mail arrived for order {order}, which has no invoice").format(order=order), order
+        )
+
+
+def analytics_recomputed(evidence: Evidence) -> Iterator[Counterexample]:
+    """S19: the read model is what one gets by counting the log's events once each."""
+    yield from _revenue(evidence)
+    yield from _states(evidence)
+
+
+def _revenue(evidence: Evidence) -> Iterator[Counterexample]:
+    right: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
+    for copy in evidence.first_copies.values():
+        facts = copy.facts
+        if facts.amount_minor is None or facts.currency is None or facts.issued_at is None:
+            continue
+        entry = right[day_of(facts.issued_at), facts.currency]
+        if copy.type == "InvoiceIssued":
+            entry[0] += 1
+            entry[1] += facts.amount_minor
+        elif copy.type == "CreditNoteIssued":
+            entry[2] += facts.amount_minor
+    found = {(row.day, row.currency): [row.invoices, row.amount_minor, row.credited_minor] for row in evidence.revenue}
+    sentence = _("revenue of {day} in {currency}: the read model says {found}, the log {right} {columns}")
+    columns = _("(invoices, amount, credited)")
+    for day, currency in sorted(right.keys() | found.keys()):
+        said, true = found.get((day, currency), [0, 0, 0]), right[day, currency]
+        if said != true:
+            yield Counterexample(sentence.format(day=day, currency=currency, found=said, right=true, columns=columns))
+
+
+def day_of(timestamp: str) -> str:
+    """Return the UTC day of a timestamp."""
+    if timestamp.endswith(("Z", "+00:00")):
+        return timestamp[:10]
+    return datetime.fromisoformat(timestamp).astimezone(UTC).date().isoformat()
+
+
+def _states(evidence: Evidence) -> Iterator[Counterexample]:
+    latest: dict[str, tuple[int, str]] = {}
+    for copy in evidence.first_copies.values():
+        state = state_after(copy)
+        if state and copy.aggregate_id and copy.version and copy.version > latest.get(copy.aggregate_id, (0, ""))[0]:
+            latest[copy.aggregate_id] = copy.version, state
+    right = Counter(state for _version, state in latest.values())
+    found = {row.state: row.orders for row in evidence.state_counts}
+    for state in sorted(right.keys() | found.keys()):
+        if right[state] != found.get(state, 0):
+            yield Counterexample(
+                _("orders {state}: the read model counts {found}, the log {right}").format(
+                    state=state, found=found.get(state, 0), right=right[state]
+                )
+            )
+
+
+def state_after(copy: Copy) -> str | None:
+    """Return the state that an order's event puts it in; None for other events."""
+    if copy.type == "OrderCancelled":
+        return "declined" if copy.facts.reason == "payment_declined" else "cancelled"
+    return {"OrderPlaced": "placed", "OrderConfirmed": "confirmed"}.get(copy.type or "")

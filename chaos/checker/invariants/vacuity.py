@@ -1,0 +1,150 @@
+"""W01-W06, W08: did this run try the guarantees at all? A run that nothing happened in proves nothing.
+
+W07 is not here: it asks about the checker, and the judge answers it from the canaries.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections import Counter
+from collections.abc import Iterator
+from gettext import gettext as _
+
+from chaos.checker.evidence import Evidence, grouped
+from chaos.checker.finding import Counterexample, NotApplicable
+from chaos.checker.invariants.liveness import when
+from chaos.checker.invariants.orders import INVOICED, accepted_as, allowed_ends
+
+LOG, DELIVERIES = "log", "deliveries"
+
+
+def faults_hit(evidence: Evidence) -> Iterator[Counterexample]:
+    """W01: every fault has struck, with evidence of it."""
+    hit = {mark.fault for mark in evidence.faults if mark.phase == "hit"}
+    injected = {mark.fault for mark in evidence.faults if mark.phase == "inject"}
+    wanted = injected | set(evidence.run.expect.get("faults", ()))
+    if not wanted:
+        raise NotApplicable(_("this scenario has no faults"))
+    for fault in sorted(wanted - hit):
+        yield Counterexample(_("the fault {fault} left no evidence that it struck").format(fault=fault))
+
+
+def duplicates_appeared(evidence: Evidence) -> Iterator[Counterexample]:
+    """W02: the duplicates that the faults were to cause did appear."""
+    kinds = _kinds(evidence)
+    if not kinds:
+        raise NotApplicable(_("this scenario expects no duplicates"))
+    found = _found(evidence, kinds)
+    if evidence.run.expect.get("duplicates") is True and any(found.values()):
+        return
+    for kind in sorted(kinds):
+        if not found[kind]:
+            yield Counterexample(_("no duplicate appeared among the {kind}").format(kind=_of_kind(kind)))
+
+
+def _of_kind(kind: str) -> str:
+    return _("copies in the log") if kind == LOG else _("deliveries")
+
+
+def _kinds(evidence: Evidence) -> frozenset[str]:
+    expected = evidence.run.expect.get("duplicates", False)
+    if isinstance(expected, list | tuple):
+        return frozenset(expected)
+    return frozenset({LOG, DELIVERIES}) if expected else frozenset()
+
+
+def _found(evidence: Evidence, kinds: frozenset[str]) -> dict[str, int]:
+    found = dict.fromkeys(kinds, 0)
+    if LOG in kinds:
+        found[LOG] = len(evidence.copies) - len(evidence.first_copies)
+    if DELIVERIES in kinds:
+        found[DELIVERIES] = sum(delivery.duplicate for delivery in evidence.deliveries)
+    return found
+
+
+def duplicate_suppressed(evidence: Evidence) -> Iterator[Counterexample]:
+    """W03: at least one duplicate met the inbox and was turned away."""
+    expect = evidence.run.expect
+    default = expect.get("duplicates") is True or DELIVERIES in _kinds(evidence)
+    if not expect.get("suppressed", default):
+        raise NotApplicable(_("this scenario expects no duplicate at an inbox"))
+    if not any(delivery.duplicate for delivery in evidence.deliveries):
+        yield Counterexample(_("no member ever turned a duplicate away"))
+
+
+def every_operation_succeeded(evidence: Evidence) -> Iterator[Counterexample]:
+    """W04: every kind of operation succeeded at least once."""
+    attempted = {attempt.op for attempt in evidence.intents} | {INVOICED}
+    wanted = set(evidence.run.expect.get("operations", attempted))
+    for kind in sorted(wanted - _succeeded(evidence)):
+        yield Counterexample(_("not one {kind} succeeded").format(kind=kind))
+
+
+def _succeeded(evidence: Evidence) -> set[str]:
+    done = {attempt.op for attempt in evidence.intents if attempt.result == "ok"}
+    if any(attempt.result == "ok" and attempt.replayed for attempt in evidence.intents):
+        done.add("replayed")
+    for attempts in grouped(evidence.intents, lambda attempt: attempt.order_ref).values():
+        ends = allowed_ends(attempts)
+        if len(ends) == 1 and accepted_as(attempts):
+            done |= ends
+    return done
+
+
+def fault_met_work(evidence: Evidence) -> Iterator[Counterexample]:
+    """W05: at least one fault struck while an order was on its way to its invoice."""
+    if not evidence.run.expect.get("overlap"):
+        raise NotApplicable(_("this scenario does not ask for work in flight"))
+    events = evidence.event_of
+    spans = [
+        (when(events[i.event_id].occurred_at), when(i.applied_at)) for i in evidence.invoices if i.event_id in events
+    ]
+    begins, ends = sorted(span[0] for span in spans), sorted(span[1] for span in spans)
+    hits = (when(mark.at) for mark in evidence.faults if mark.phase == "hit")
+    if not any(bisect_right(begins, hit) > bisect_left(ends, hit) for hit in hits):
+        yield Counterexample(_("no fault struck while an order was on its way"))
+
+
+def owner_changed(evidence: Evidence) -> Iterator[Counterexample]:
+    """W06: a partition went from one process of its group to another; a restart of the same one is not counted."""
+    expected = evidence.run.expect.get("owner_change", False)
+    if not expected:
+        raise NotApplicable(_("this scenario expects no partition to change its owner"))
+    owners: dict[tuple[str, str, int], str] = {}
+    moved: Counter[str] = Counter()
+    for delivery in evidence.deliveries:
+        partition = delivery.group, delivery.topic, delivery.partition
+        if owners.setdefault(partition, delivery.instance) != delivery.instance:
+            moved[delivery.group] += 1
+    groups = expected if isinstance(expected, list | tuple) else ()
+    for group in groups:
+        if not moved[group]:
+            yield Counterexample(_("no partition of group {group} changed its owner").format(group=group))
+    if not groups and not moved:
+        yield Counterexample(_("no partition changed its owner"))
+
+
+def enough_pending_pairs(evidence: Evidence) -> Iterator[Counterexample]:
+    """W08: enough aggregates had two events waiting at once; without that, order is kept by chance."""
+    wanted = evidence.run.expect.get("pending_pairs", 0)
+    if not wanted:
+        raise NotApplicable(_("this scenario does not ask for bursts on one order"))
+    found = sum(1 for _pair in pending_pairs(evidence))
+    if found < wanted:
+        yield Counterexample(
+            _("{found} orders had two events pending at once; at least {wanted} are needed").format(
+                found=found, wanted=wanted
+            )
+        )
+
+
+def pending_pairs(evidence: Evidence) -> Iterator[str]:
+    """Yield each order whose second event was written before its first one stood in the log."""
+    first_copies = evidence.first_copies
+    for order_id, events in evidence.events_of_order.items():
+        if len(events) < 2:
+            continue
+        first, second = sorted(events, key=lambda event: event.version)[:2]
+        copy = first_copies.get(first.event_id)
+        if copy is None or copy.timestamp is None or when(second.occurred_at) <= when(copy.timestamp):
+            yield order_id

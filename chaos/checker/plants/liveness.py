@@ -1,0 +1,31 @@
+"""Canaries for liveness, L02-L05; L01 has its own among the log's."""
+
+from __future__ import annotations
+
+from chaos.checker.evidence import Evidence
+from chaos.checker.plants.pick import LONG_AGO, SOON_AFTER, instead, pick
+from chaos.checker.records import FaultMark
+
+MARK = FaultMark("canary", None, "heal", LONG_AGO, None, None, None)
+
+
+def lag_left(evidence: Evidence) -> Evidence:
+    groups = evidence.run.groups
+    mark = pick((m for m in evidence.marks if m.group in groups), "partition")
+    return evidence.replacing(marks=instead(evidence.marks, mark, mark._replace(end=mark.end + 1)))
+
+
+def beyond_the_end(evidence: Evidence) -> Evidence:
+    mark = pick(evidence.marks, "partition")
+    return evidence.replacing(marks=instead(evidence.marks, mark, mark._replace(committed=mark.end + 1)))
+
+
+def stood_still(evidence: Evidence) -> Evidence:
+    faults = [MARK._replace(phase="inject"), MARK._replace(at=SOON_AFTER)]
+    return evidence.expecting(progress=True).replacing(faults=faults)
+
+
+def recovered_late(evidence: Evidence) -> Evidence:
+    events = evidence.event_of
+    placed = pick((events[i.event_id] for i in evidence.invoices if i.event_id in events), "invoice")
+    return evidence.expecting(recovery_seconds=-1).replacing(faults=[MARK._replace(at=placed.occurred_at)])

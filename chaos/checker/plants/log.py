@@ -1,0 +1,63 @@
+"""Canaries for the outbox and the log, S05-S09 and L01."""
+
+from __future__ import annotations
+
+from chaos.checker.evidence import Evidence
+from chaos.checker.plants.pick import NOTHING, instead, pick
+from chaos.checker.records import Copy, Event
+
+FAR = 1_000_000_000
+
+
+def _known(evidence: Evidence) -> Copy:
+    events = evidence.event_of
+    return pick((c for c in evidence.copies if c.event_id in events and c.aggregate_id), "event in the log")
+
+
+def _vanish(evidence: Evidence, event: Event) -> Evidence:
+    return evidence.replacing(copies=[c for c in evidence.copies if c.event_id != event.event_id])
+
+
+def settled_and_gone(evidence: Evidence) -> Evidence:
+    positions = evidence.positions
+    event = pick(
+        (
+            event
+            for event in evidence.events
+            if event.destination == "event"
+            and event.event_id not in evidence.parked_event_ids
+            and (position := positions.get((event.database, event.destination, event.lane)))
+            and position.settled(event)
+        ),
+        "event that a relay has settled",
+    )
+    return _vanish(evidence, event)
+
+
+def never_published(evidence: Evidence) -> Evidence:
+    parked = evidence.parked_event_ids
+    event = pick(
+        (e for e in evidence.events if e.destination == "event" and e.event_id not in parked), "event in an outbox"
+    )
+    return _vanish(evidence, event)
+
+
+def stranger_in_log(evidence: Evidence) -> Evidence:
+    return evidence.replacing(copies=[*evidence.copies, _known(evidence)._replace(event_id=NOTHING, offset=FAR)])
+
+
+def copy_altered(evidence: Evidence) -> Evidence:
+    copy = _known(evidence)
+    return evidence.replacing(copies=instead(evidence.copies, copy, copy._replace(digest="altered")))
+
+
+def second_partition(evidence: Evidence) -> Evidence:
+    copy = _known(evidence)
+    return evidence.replacing(copies=[*evidence.copies, copy._replace(partition=copy.partition + 1, offset=FAR)])
+
+
+def overtaken(evidence: Evidence) -> Evidence:
+    copy = _known(evidence)
+    late = copy._replace(event_id=NOTHING, version=FAR, offset=FAR)
+    early = copy._replace(event_id=NOTHING + "0", version=FAR - 1, offset=FAR + 1)
+    return evidence.replacing(copies=[*evidence.copies, late, early])

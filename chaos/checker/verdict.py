@@ -1,0 +1,146 @@
+"""Judge a run: hold every invariant against its evidence, test the checker on it, and sum up.
+
+`judge()` never raises for what it finds in a directory: what is missing or damaged, and a check that breaks, is
+UNKNOWN. It reads the evidence and writes nothing; `write()` puts verdict.json and verdict.txt where it is told.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from gettext import gettext as _
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from chaos.checker.canary import Canary, Fate, release
+from chaos.checker.evidence import Evidence, RunFacts
+from chaos.checker.finding import Family, Invariant, NotApplicable
+from chaos.checker.lines import Unusable
+from chaos.checker.registry import INVARIANTS, W07
+from chaos.checker.result import Answer, Result, Status, Verdict, status_of
+from chaos.checker.sample import sample
+from chaos.checker.story import Story, tell
+from chaos.checker.write import to_document, to_text, write
+
+__all__ = ["Answer", "Result", "Status", "Verdict", "judge", "status_of", "to_document", "to_text", "write"]
+
+KEPT = 3
+"""Counterexamples kept per invariant; the others are counted."""
+STORIES = 3
+
+
+def judge(directory: Path, canaries: bool = True, invariants: Sequence[Invariant] = INVARIANTS) -> Verdict:
+    """Return the verdict on an evidence directory. Without canaries, W07 does not apply."""
+    with _without_collector():
+        return judge_evidence(_open(directory), canaries, invariants)
+
+
+def judge_evidence(evidence: Evidence, canaries: bool = True, invariants: Sequence[Invariant] = INVARIANTS) -> Verdict:
+    results = [_ask(invariant, evidence) for invariant in invariants]
+    birds = _release_all(invariants, evidence) if canaries and evidence.run.canaries else []
+    results.append(_w07(birds))
+    results.sort(key=lambda result: (list(Family).index(result.family), result.invariant))
+    return Verdict(
+        status=status_of(results, birds),
+        run=evidence.run.run,
+        scenario=evidence.run.scenario,
+        seed=evidence.run.seed,
+        guard_off=evidence.run.guard_off,
+        results=tuple(results),
+        canaries=tuple(birds),
+        counts=_counts(evidence),
+        torn_lines=dict(evidence.torn),
+        stories=tuple(islice(_stories(results, evidence), STORIES)),
+    )
+
+
+def _open(directory: Path) -> Evidence:
+    try:
+        return Evidence.of(directory)
+    except Unusable as missing:
+        return Evidence(_refuse(missing), RunFacts())
+
+
+def _refuse(missing: Unusable) -> Callable[[str], list[Any]]:
+    def load(_name: str) -> list[Any]:
+        raise missing
+
+    return load
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Millions of tuples without a cycle among them: looking for cycles would take as long as the judging."""
+    was_on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_on:
+            gc.enable()
+
+
+def _ask(invariant: Invariant, evidence: Evidence) -> Result:
+    try:
+        found = invariant.check(evidence)
+        first = tuple(islice(found, KEPT))
+        count = len(first) + sum(1 for _rest in found)
+    except NotApplicable as reason:
+        return _answer(invariant, Answer.NOT_APPLICABLE, str(reason))
+    except Unusable as missing:
+        return _answer(invariant, Answer.UNKNOWN, str(missing))
+    except Exception as error:  # noqa: BLE001 - a check that breaks has not looked, and must not pass
+        return _answer(invariant, Answer.UNKNOWN, _("the check itself broke: {error!r}").format(error=error))
+    excused = evidence.run.expect.get("not_applicable", {}).get(invariant.id)
+    if excused:
+        return _answer(invariant, Answer.NOT_APPLICABLE, str(excused))
+    answer = Answer.BROKEN if count else Answer.HOLDS
+    return Result(invariant.id, invariant.meaning, invariant.family, answer, "", count, first)
+
+
+def _answer(invariant: Invariant, answer: Answer, reason: str) -> Result:
+    return Result(invariant.id, invariant.meaning, invariant.family, answer, reason)
+
+
+def _release_all(invariants: Sequence[Invariant], evidence: Evidence) -> list[Canary]:
+    excused = evidence.run.expect.get("not_applicable", {})
+    cut = sample(evidence)
+    return [release(invariant, cut) for invariant in invariants if invariant.id not in excused]
+
+
+def _w07(canaries: Sequence[Canary]) -> Result:
+    """Answer W07. A canary that could not be planted for want of evidence is UNKNOWN already by its own invariant."""
+    identity = (*W07, Family.VACUITY)
+    if not canaries:
+        return Result(*identity, Answer.NOT_APPLICABLE, _("the checker was not tested on this run"))
+    lost = [bird for bird in canaries if bird.fate in (Fate.MISSED, Fate.NOTHING_TO_SPOIL)]
+    if not lost:
+        return Result(*identity, Answer.HOLDS)
+    reason = "; ".join(f"{bird.invariant}: {bird.fate} {bird.detail}".strip() for bird in lost)
+    return Result(*identity, Answer.BROKEN, reason, len(lost))
+
+
+def _counts(evidence: Evidence) -> dict[str, int]:
+    """Count what a reader wants to know first; a table that is missing is left out."""
+    tables = ("orders", "events", "copies", "invoices", "credit_notes")
+    counts = {name: len(evidence.table(name)) for name in tables if evidence.has(name)}
+    if evidence.has("copies"):
+        counts["distinct_events_in_log"] = len(evidence.first_copies)
+    if evidence.has("deliveries"):
+        spans = [(d.last_offset - d.offset + 1, d.duplicate) for d in evidence.deliveries]
+        counts["deliveries"] = sum(span for span, _duplicate in spans)
+        counts["duplicates_suppressed"] = sum(span for span, duplicate in spans if duplicate)
+    if evidence.has("mails"):
+        counts["mails"] = len({mail.key for mail in evidence.mails})
+    return counts
+
+
+def _stories(results: Sequence[Result], evidence: Evidence) -> Iterator[Story]:
+    told: set[str | None] = set()
+    for result in results:
+        for example in result.counterexamples:
+            if result.family is not Family.VACUITY and example.order_id not in told:
+                told.add(example.order_id)
+                yield tell(result.invariant, example, evidence)

@@ -1,0 +1,86 @@
+"""Write a verdict down: verdict.json for programs, verdict.txt (ten lines at most) for people."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from dataclasses import asdict
+from gettext import gettext as _
+from pathlib import Path
+from textwrap import shorten
+from typing import Any
+
+from chaos.checker.canary import Fate
+from chaos.checker.result import Answer, Result, Status, Verdict
+
+WIDTH = 160
+LINES = 10
+
+
+def write(verdict: Verdict, directory: Path) -> None:
+    """Write both files into an existing directory, over those of an earlier verdict."""
+    document = json.dumps(to_document(verdict), ensure_ascii=False, indent=2, default=str)
+    (directory / "verdict.json").write_text(document + "\n", encoding="utf-8")
+    (directory / "verdict.txt").write_text(to_text(verdict) + "\n", encoding="utf-8")
+
+
+def to_document(verdict: Verdict) -> dict[str, Any]:
+    """Return the verdict as plain data."""
+    return {**asdict(verdict), "exit_code": verdict.exit_code}
+
+
+def to_text(verdict: Verdict) -> str:
+    """Say the verdict in at most ten lines; the first counterexample is among them."""
+    lines = [_headline(verdict), _sentence(verdict.status), *_figures(verdict)]
+    grave = [r for r in verdict.results if r.answer in (Answer.BROKEN, Answer.UNKNOWN)]
+    grave.sort(key=lambda result: result.answer is Answer.UNKNOWN)
+    room = LINES - len(lines) - 2
+    lines += [_line(result) for result in grave[:room]]
+    if len(grave) > room:
+        lines.append(_("… and {count} more").format(count=len(grave) - room))
+    first = next((r.counterexamples[0].what for r in grave if r.counterexamples), None)
+    if first:
+        lines.append(_("First counterexample: {what}").format(what=first))
+    return "\n".join(
+        shorten(line, WIDTH * 2 if line.startswith(_("First")) else WIDTH, placeholder=" …") for line in lines
+    )
+
+
+def _headline(verdict: Verdict) -> str:
+    without = _(", without {guard}").format(guard=verdict.guard_off) if verdict.guard_off else ""
+    return _("{status}: {scenario}{without} (run {run}, seed {seed})").format(
+        status=verdict.status, scenario=verdict.scenario, without=without, run=verdict.run, seed=verdict.seed
+    )
+
+
+def _sentence(status: Status) -> str:
+    return {
+        Status.PASS: _("Every rule was kept, and the checker proved on this run that it can see each one broken."),
+        Status.FAIL: _("At least one rule was broken. The story of the first one is in verdict.json."),
+        Status.CHECKER_DEAD: _(
+            "The checker missed a violation that was planted to test it: trust nothing it says, repair it."
+        ),
+        Status.UNKNOWN: _("Something could not be checked, so this is no pass. See what is missing and run again."),
+        Status.VACUOUS: _(
+            "Nothing was broken, but the run did not try what it was to try. Look at the faults and run again."
+        ),
+    }[status]
+
+
+def _figures(verdict: Verdict) -> list[str]:
+    answers = Counter(result.answer for result in verdict.results)
+    rules = ", ".join(f"{answers[answer]} {answer}" for answer in Answer if answers[answer])
+    found = sum(bird.fate is Fate.FOUND for bird in verdict.canaries)
+    counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in verdict.counts.items())
+    return [
+        _("Rules: {rules}; planted violations found: {found} of {all}.").format(
+            rules=rules, found=found, all=len(verdict.canaries)
+        ),
+        _("Counted: {counts}.").format(counts=counts or _("nothing")),
+    ]
+
+
+def _line(result: Result) -> str:
+    detail = _("{count} violations").format(count=result.count) if result.count else result.answer
+    reason = f" ({result.reason})" if result.reason else ""
+    return f"{result.invariant} {_(result.meaning)} {detail}{reason}"
