@@ -1,0 +1,64 @@
+# Two commands do everything: `make demo` and `make test`. Each sets the project up first.
+# Python for set-up: make PYTHON=/path/to/python3.12 demo
+
+PYTHON ?= python3
+RUN = .venv/bin/python -m
+ONCE = $(RUN) infra.cli
+ARGS ?=
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test test-full check up down reset status doctor chaos load lock lock-check clean
+
+help: ## Show this help
+	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: ## Install everything into .venv (done by the other commands; quick when nothing changed)
+	@$(PYTHON) -I infra/setup.py
+
+demo: setup ## Place orders, break things while they flow, and judge the result (ARGS="--without inbox")
+	@$(ONCE) demo $(ARGS)
+
+test: setup ## Run the tests: unit, architecture, integration, end to end (about six minutes)
+	@$(RUN) pytest -m "not full" $(ARGS)
+
+test-full: setup ## Run the long tests: more scenarios, whole matrices, documents
+	@$(RUN) pytest -m full $(ARGS)
+
+check: setup ## Check the code in under a minute: ruff, mypy, import rules, unit tests
+	@$(RUN) ruff check .
+	@$(RUN) ruff format --check -q .
+	@$(RUN) mypy
+	@.venv/bin/lint-imports --no-logo
+	@$(RUN) pytest -m "unit and not full" tests/unit $(ARGS)
+
+up: setup ## Start the whole system here and leave it running
+	@$(ONCE) up $(ARGS)
+
+down: setup ## Stop it; data stay
+	@$(ONCE) down $(ARGS)
+
+reset: setup ## Start again with an empty system
+	@$(ONCE) reset $(ARGS)
+
+status: setup ## Show who runs, how far each part is behind, and where to look
+	@$(ONCE) status $(ARGS)
+
+doctor: setup ## Look for what keeps the system from running well, and say the cure
+	@$(ONCE) doctor $(ARGS)
+
+chaos: setup ## Run a scenario (ARGS="run NAME"), or list them
+	@$(ONCE) chaos $(or $(ARGS),list)
+
+load: setup ## Put load on the system, print latencies, and check what it did
+	@$(ONCE) load $(ARGS)
+
+lock: setup ## Make the lock files again (needs uv; nothing else does)
+	@$(PYTHON) -I infra/lock.py
+
+lock-check: setup ## Download what is locked for every platform and Python we name
+	@$(PYTHON) -I infra/lock.py check
+
+clean: ## Stop the system and remove everything that set-up and running made
+	@test ! -x .venv/bin/python || $(ONCE) down || true
+	@rm -rf .venv .once build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
