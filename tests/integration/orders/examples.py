@@ -16,6 +16,11 @@ from shared.inbox import Delivery
 Rows = Callable[[str], list[dict[str, Any]]]
 Place = Callable[..., str]
 
+WAITING = (
+    "SELECT count(*) AS waiting FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
+)
+"""How many statements wait for a lock in this test's database."""
+
 
 def order_body(**members: Any) -> bytes:
     order: dict[str, Any] = {

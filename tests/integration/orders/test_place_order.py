@@ -18,16 +18,13 @@ from shared import failpoints
 from shared.clock import utc_now
 from shared.failpoints import Failpoint
 from tests.conftest import eventually
-from tests.integration.orders.examples import Place, Rows, order_body, order_headers, trigger
+from tests.integration.orders.examples import WAITING, Place, Rows, order_body, order_headers, trigger
 
 TRACE = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 COUNTS = """
 SELECT (SELECT count(*) FROM orders) AS orders, (SELECT count(*) FROM outbox) AS events,
        (SELECT count(*) FROM idempotency_key) AS keys
 """
-WAITING = (
-    "SELECT count(*) AS waiting FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
-)
 ORDER = {
     "customer_id": "c-1",
     "email": "ada@example.org",

@@ -1,25 +1,35 @@
 """Billing's verdict settles an order once, in the caller's transaction."""
 
-import threading
 from concurrent.futures import ThreadPoolExecutor
-from uuid import uuid4
+from uuid import UUID, uuid4
 
 import pytest
-from sqlalchemy import Engine, event
+from sqlalchemy import Engine, event, text
 
+from services.orders import tables
 from services.orders.settle_orders import settle_orders
 from shared.database import transaction
 from shared.errors import PermanentError
 from shared.events import CreditNoteIssued
 from shared.inbox import Delivery
-from tests.integration.orders.examples import Place, Rows, delivery, invoice_issued, payment_declined
+from tests.conftest import eventually
+from tests.integration.orders.examples import WAITING, Place, Rows, delivery, invoice_issued, payment_declined
 
 EVENTS = "SELECT type, aggregate_version, convert_from(payload, 'UTF8')::jsonb AS payload FROM outbox ORDER BY id"
+LOCK = text("SELECT 1 FROM orders WHERE order_id = :id FOR UPDATE NOWAIT")
 STATES = "SELECT state, version, invoice_number FROM orders ORDER BY order_id"
 
 
 def settle(engine: Engine, *deliveries: Delivery) -> None:
     with transaction(engine) as connection:
+        settle_orders(connection, deliveries)
+
+
+def settle_by_scan(engine: Engine, *deliveries: Delivery) -> None:
+    """Settle with the plan that PostgreSQL takes when many orders are asked for: through the table, not the index."""
+    with transaction(engine) as connection:
+        connection.execute(text("SET LOCAL enable_indexscan = off"))
+        connection.execute(text("SET LOCAL enable_bitmapscan = off"))
         settle_orders(connection, deliveries)
 
 
@@ -95,17 +105,31 @@ def test_a_batch_takes_three_statements_however_large(engine: Engine, place: Pla
     assert statements == ["SELECT", "UPDATE", "INSERT"]
 
 
-def test_two_batches_with_the_same_orders_do_not_deadlock(engine: Engine, place: Place, rows: Rows) -> None:
-    """Two members can hold the same orders after a rebalance; each locks them in the order of their ids."""
-    order_ids = [place() for _ in range(60)]
-    start = threading.Barrier(2)
+def test_a_batch_waits_for_a_cancellation_in_flight(engine: Engine, place: Place, rows: Rows) -> None:
+    """It decides by the state behind the lock, not by one that it saw before it."""
+    order_id = place()
+    with ThreadPoolExecutor() as threads, engine.connect() as canceller:
+        tables.cancel_if_open(canceller, UUID(order_id))
+        work = threads.submit(settle, engine, invoice_issued(order_id))
+        eventually(lambda: rows(WAITING)[0]["waiting"] == 1, describe="the batch waits for the order's lock")
+        canceller.commit()
+        work.result()
+    assert rows(STATES) == [{"state": "cancelled", "version": 2, "invoice_number": None}]
+    assert [row["type"] for row in rows(EVENTS)] == ["OrderPlaced"]
 
-    def apply(order: list[str]) -> None:
-        start.wait()
-        for _ in range(5):
-            settle(engine, *(invoice_issued(order_id) for order_id in order))
 
-    with ThreadPoolExecutor() as threads:
-        for each in [threads.submit(apply, order_ids), threads.submit(apply, order_ids[::-1])]:
-            each.result()
+def test_a_batch_that_waits_for_an_order_holds_none_behind_it(engine: Engine, place: Place, rows: Rows) -> None:
+    """Locks are taken in the order of ids, wherever the rows lie: two members with the same orders cannot deadlock."""
+    first, second, third = sorted(place() for _ in range(3))
+    with engine.begin() as connection:
+        # Moves the first order's row behind the others, so that a scan comes to it last.
+        connection.execute(text("UPDATE orders SET email = email WHERE order_id = :id"), {"id": first})
+    with ThreadPoolExecutor() as threads, engine.connect() as holder, engine.connect() as other:
+        holder.execute(LOCK, {"id": first})
+        work = threads.submit(settle_by_scan, engine, *map(invoice_issued, (third, second, first)))
+        eventually(lambda: rows(WAITING)[0]["waiting"] == 1, describe="the batch waits for the first order")
+        assert len(other.execute(LOCK, {"id": second}).all()) == 1
+        other.rollback()
+        holder.rollback()
+        work.result()
     assert rows("SELECT DISTINCT state, version FROM orders") == [{"state": "confirmed", "version": 2}]
