@@ -4,7 +4,7 @@ from confluent_kafka import Consumer as KafkaConsumer
 from flask import Flask
 from sqlalchemy import Engine
 
-from services.orders import tables
+from services.orders import openapi, tables
 from services.orders.admin import admin_blueprint
 from services.orders.api import add_routes
 from services.orders.backlog import Gate
@@ -34,6 +34,7 @@ def build_api(settings: ApiSettings, *, engine: Engine | None = None) -> Flask:
 
     app = Flask("services.orders")
     install(app, ready)
+    app.add_url_rule("/openapi.json", view_func=openapi.document)
     app.register_blueprint(admin_blueprint(used, settings.admin_token_file))
     add_routes(
         app,
