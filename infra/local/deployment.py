@@ -102,7 +102,7 @@ class Deployment:
 
     def prepare(self, report: Report = _silent) -> None:
         """Make databases, roles, grants, schemas and topics. May be repeated; the servers must be up."""
-        report("Databases: roles, schemas, grants")
+        report("Making databases, roles, schemas and grants")
         with psycopg.connect(self._stack.superuser_url("postgres"), autocommit=True) as connection:
             # Role passwords are written for the whole server: two deployments must not do it at once.
             connection.execute("SELECT pg_advisory_lock(20260101)")
@@ -114,7 +114,7 @@ class Deployment:
                 ensure_functions(connection, kind)
             role = owner(kind)
             migrate(kind, self._url(kind, role), str(self._stack.home.secret_file(role)))
-        report("Kafka: topics")
+        report("Making topics")
         ensure_topics(self._stack.servers.kafka, self.topics.values())
 
     def start(self, report: Report = _silent) -> None:
@@ -144,12 +144,13 @@ class Deployment:
     def wait_until_ready(self, report: Report = _silent) -> None:
         """Wait until every process that starts by itself can do its work."""
         supervisor = self._supervisor()
-        for program in self._autostarted():
+        programs = self._autostarted()
+        report(f"Waiting until {len(programs)} processes can work")
+        for program in programs:
             self._wait(program, supervisor)
-            report(f"{program.name} is ready")
+        report("Waiting until each consumer group has its members")
         for group, members in self._expected_members().items():
             self._wait_for_group(group, members)
-            report(f"group {group} has its members")
 
     def start_process(self, name: str) -> None:
         self._supervisor().start_process(name)
@@ -328,7 +329,8 @@ class Deployment:
         )
 
     def _delete_groups(self) -> None:
-        for answer in admin(self._stack.servers.kafka).delete_consumer_groups(list(self.groups.values())).values():
+        client = admin(self._stack.servers.kafka)  # held until the answers are in: they come through its thread
+        for answer in client.delete_consumer_groups(list(self.groups.values())).values():
             answer.exception()  # a group that never was, or is already gone, is as good as deleted
 
     def _delete_queue(self) -> None:

@@ -7,6 +7,7 @@ what a killed supervisor left running.
 Not promised: order. Processes start together and must wait for each other themselves.
 """
 
+import contextlib
 import hashlib
 import json
 import os
@@ -96,12 +97,18 @@ class Supervisor:
         """End every process and the supervisor itself, in order; harmless when nothing runs."""
         daemon = self._daemon()
         if daemon is not None:
+            self._stop_together()
             daemon.send_signal(signal.SIGTERM)
             try:
                 daemon.wait(deadline_seconds)
             except psutil.TimeoutExpired:
                 daemon.kill()
         self.clear_away()
+
+    def _stop_together(self) -> None:
+        """Ask every process to end at once: told to end itself, the supervisor would ask one after the other."""
+        with contextlib.suppress(*_AWAY, xmlrpc.client.Error):
+            self._call("stopAllProcesses", True)
 
     def start_process(self, name: str) -> None:
         if self.state(name) in {"STARTING", "RUNNING"}:
