@@ -101,17 +101,6 @@ class Archiver:
             headers=headers,
         )
 
-    def ends(self) -> dict[tuple[str, int], int]:
-        """The end of every partition as the broker tells it now. Raises KafkaException while it is away."""
-        return {
-            (topic, number): self._consumer.get_watermark_offsets(TopicPartition(topic, number), timeout=5.0)[1]
-            for topic, number in self._read
-        }
-
-    def has_everything(self) -> bool:
-        """Whether all that the broker has now is in the archive."""
-        return all(self._read[place] >= end for place, end in self.ends().items())
-
     def stop(self) -> None:
         """Idempotent; what was read is on disk."""
         self._stop.set()

@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import psycopg
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition, libversion
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import libversion
 from psycopg import sql
 from psycopg.rows import dict_row
 
 from chaos.history import Change, Delivery, Journal, ProcessMark, write_rows
+from chaos.marks import Marks
 from shared.kafka import producer_config
 
 DATABASES = ("orders", "billing", "analytics", "notifications")
@@ -36,16 +36,29 @@ ORDER BY c.relname
 """
 
 
-def dump_databases(urls: Mapping[str, str], directory: Path) -> dict[str, int]:
-    """Write every row of every table as ``db/<database>/<table>.jsonl``; return the numbers of rows."""
+NAMED_BY_RUN = ("consumer", "topic")
+"""Columns that hold the name of a group or a topic, which carries the run's prefix."""
+
+
+def dump_databases(urls: Mapping[str, str], prefix: str, directory: Path) -> dict[str, int]:
+    """Write every row of every table as ``db/<database>/<table>.jsonl``, topics and groups under their plain names.
+
+    Returns the numbers of rows.
+    """
     rows = {}
     for database, url in urls.items():
         with psycopg.connect(url, row_factory=dict_row) as connection:
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             for table in [row["name"] for row in connection.execute(_TABLES)]:
                 target = directory / "db" / database / f"{table}.jsonl"
-                rows[f"{database}.{table}"] = write_rows(target, _all_rows(connection, table))
+                rows[f"{database}.{table}"] = write_rows(target, _plainly(_all_rows(connection, table), prefix))
     return rows
+
+
+def _plainly(rows: Iterable[dict[str, Any]], prefix: str) -> Iterator[dict[str, Any]]:
+    for row in rows:
+        named = {name: str(row[name]).removeprefix(prefix) for name in NAMED_BY_RUN if row.get(name) is not None}
+        yield {**row, **named}
 
 
 def _all_rows(connection: psycopg.Connection[dict[str, Any]], table: str) -> Iterator[dict[str, Any]]:
@@ -57,29 +70,20 @@ def _all_rows(connection: psycopg.Connection[dict[str, Any]], table: str) -> Ite
 
 def dump_offsets(kafka: str, groups: Mapping[str, list[str]], prefix: str, path: Path) -> None:
     """Write committed offset, low and end mark of each group's partitions, under plain names."""
-    admin = AdminClient({"bootstrap.servers": kafka, "log_level": 0})
-    reader = Consumer({"bootstrap.servers": kafka, "group.id": "observer", "log_level": 0})
-    try:
-        found = {
-            group: {topic: _offsets(admin, reader, prefix + group, prefix + topic) for topic in topics}
-            for group, topics in groups.items()
-        }
-    finally:
-        reader.close()
+    marks = Marks(kafka)
+    found = {
+        group: {topic: _offsets(marks, prefix + group, prefix + topic) for topic in topics}
+        for group, topics in groups.items()
+    }
     path.write_text(json.dumps(found, indent=1) + "\n")
 
 
-def _offsets(admin: AdminClient, reader: Consumer, group: str, topic: str) -> dict[str, dict[str, int | None]]:
-    numbers = admin.list_topics(topic, timeout=10.0).topics[topic].partitions
-    wanted = [TopicPartition(topic, number) for number in sorted(numbers)]
-    answer = admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group, wanted)])[group].result()
-    committed = {place.partition: place.offset for place in answer.topic_partitions or []}
-    marks: dict[str, dict[str, int | None]] = {}
-    for number in sorted(numbers):
-        low, end = reader.get_watermark_offsets(TopicPartition(topic, number), timeout=10.0)
-        offset = committed.get(number, -1)
-        marks[str(number)] = {"committed": offset if offset >= 0 else None, "low": low, "end": end}
-    return marks
+def _offsets(marks: Marks, group: str, topic: str) -> dict[str, dict[str, int | None]]:
+    places = marks.partitions([topic])
+    committed, lows, ends = marks.committed(group, places), marks.lows(places), marks.ends(places)
+    return {
+        str(place[1]): {"committed": committed.get(place), "low": lows[place], "end": ends[place]} for place in places
+    }
 
 
 def dump_deliveries(deliveries: Iterable[Delivery], path: Path) -> None:

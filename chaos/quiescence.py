@@ -11,11 +11,11 @@ from gettext import gettext as _
 from pathlib import Path
 
 import psycopg
-from confluent_kafka import ConsumerGroupTopicPartitions, KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka import KafkaException
 
 from chaos import journal
 from chaos.archive import Archiver
+from chaos.marks import Marks
 
 LOOK_AGAIN_SECONDS = 0.3
 
@@ -36,7 +36,7 @@ class Rest:
         self._groups = groups
         self._archiver = archiver
         self._mail = mail
-        self._admin = AdminClient({"bootstrap.servers": kafka, "log_level": 0})
+        self._marks = Marks(kafka)
 
     def await_(self, seconds: float, abandoned: threading.Event, say: Callable[[str], None]) -> bool:
         """Wait until two looks agree that nothing is left, or the time is up."""
@@ -93,11 +93,9 @@ class Rest:
         return len({line["message_id"] for line in journal.rows(self._mail)})
 
     def _lag(self) -> int:
-        ends = self._archiver.ends()
-        return sum(self._lag_of(group, topics, ends) for group, topics in self._groups.items())
+        return sum(self._lag_of(group, topics) for group, topics in self._groups.items())
 
-    def _lag_of(self, group: str, topics: list[str], ends: Mapping[tuple[str, int], int]) -> int:
-        wanted = [TopicPartition(topic, number) for topic, number in ends if topic in topics]
-        answer = self._admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group, wanted)])
-        places = answer[group].result().topic_partitions or []
-        return sum(max(0, ends[place.topic, place.partition] - max(0, place.offset)) for place in places)
+    def _lag_of(self, group: str, topics: list[str]) -> int:
+        ends = self._marks.ends(self._marks.partitions(topics))
+        committed = self._marks.committed(group, ends)
+        return sum(max(0, end - (committed.get(place) or 0)) for place, end in ends.items())

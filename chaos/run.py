@@ -179,7 +179,7 @@ class Performance:
             raise archiver.failure
         kafka, prefix = self._stack.servers.kafka, f"{self.run}."
         steps: tuple[Callable[[], object], ...] = (
-            lambda: observe.dump_databases(self._urls(), self.evidence),
+            lambda: observe.dump_databases(self._urls(), prefix, self.evidence),
             lambda: observe.dump_offsets(kafka, GROUPS, prefix, self.evidence / "offsets.json"),
             lambda: observe.dump_deliveries(read_all(self._logs(), self.run), self.evidence / Delivery.file),
             lambda: observe.copy_mail(self._deployment.mail_journal, self.evidence / Mail.file),

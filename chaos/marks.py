@@ -1,0 +1,45 @@
+"""End and low marks and committed offsets, as the broker tells them. One request each, on a connection of its own.
+
+Asking through a consumer that is fetching would wait behind its long polls.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+
+TIMEOUT_SECONDS = 5.0
+
+Place = tuple[str, int]
+
+
+class Marks:
+    """Raises KafkaException from every method while the broker is away."""
+
+    def __init__(self, kafka: str) -> None:
+        self._admin = AdminClient({"bootstrap.servers": kafka, "log_level": 0})
+
+    def partitions(self, topics: Iterable[str]) -> list[Place]:
+        known = self._admin.list_topics(timeout=TIMEOUT_SECONDS).topics
+        return [(topic, number) for topic in topics for number in sorted(known[topic].partitions)]
+
+    def ends(self, places: Iterable[Place]) -> Mapping[Place, int]:
+        return self._offsets(places, OffsetSpec.latest())  # type: ignore[no-untyped-call]
+
+    def lows(self, places: Iterable[Place]) -> Mapping[Place, int]:
+        return self._offsets(places, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+
+    def committed(self, group: str, places: Iterable[Place]) -> Mapping[Place, int | None]:
+        """Where a group goes on; nothing for a partition on which it has no offset."""
+        wanted = [TopicPartition(topic, number) for topic, number in places]
+        asked = [ConsumerGroupTopicPartitions(group, wanted)]
+        answer = self._admin.list_consumer_group_offsets(asked, request_timeout=TIMEOUT_SECONDS)[group].result()
+        return {
+            (place.topic, place.partition): place.offset if place.offset >= 0 else None
+            for place in answer.topic_partitions or []
+        }
+
+    def _offsets(self, places: Iterable[Place], spec: OffsetSpec) -> Mapping[Place, int]:
+        asked = {TopicPartition(topic, number): spec for topic, number in places}
+        answers = self._admin.list_offsets(asked, request_timeout=TIMEOUT_SECONDS)
+        return {(place.topic, place.partition): answer.result().offset for place, answer in answers.items()}
