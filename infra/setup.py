@@ -98,7 +98,7 @@ def environment_works() -> bool:
     if not PYTHON.exists():
         return False
     done = subprocess.run(
-        [PYTHON, "-I", "-S", "-c", "import sys; print(sys.prefix)"], capture_output=True, text=True, check=False
+        [PYTHON, "-I", "-c", "import sys; print(sys.prefix)"], capture_output=True, text=True, check=False
     )
     return done.returncode == 0 and Path(done.stdout.strip()).resolve() == VENV.resolve()
 
@@ -207,7 +207,7 @@ def explain(what: str, lines: list[str]) -> str:
     if any(sign in text for sign in unreachable):
         advice = (
             "The package index cannot be reached or does not have it. Check the network and run the same command "
-            "again (it goes on where it stopped), or set ONCE_WHEELS to a folder with the wheels, or PIP_INDEX_URL to a mirror."
+            "again (it goes on where it stopped). Or set ONCE_WHEELS to a folder of wheels, PIP_INDEX_URL to a mirror."
         )
     elif "THESE PACKAGES DO NOT MATCH THE HASHES" in text:
         advice = "What arrived is not what is locked. Run the same command again, or take it from another source."

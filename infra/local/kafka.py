@@ -7,6 +7,7 @@ One node has one copy of everything: enough for a laptop, and it proves nothing 
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -83,6 +84,7 @@ logger.start.level = INFO
 
 class Kafka:
     name = "kafka"
+    title = "Kafka"
 
     def __init__(self, home: Home, port: int, controller_port: int) -> None:
         self.port = port
@@ -101,8 +103,9 @@ class Kafka:
         self._place.mkdir(parents=True, exist_ok=True)
         self._configure()
         if not (self.data / "meta.properties").exists():
-            report("Kafka: making an empty log")
+            report("Making an empty Kafka log")
             self._format()
+            self._version_note.write_text(version(), encoding="utf-8")
 
     def task(self) -> Task:
         return Task(
@@ -125,6 +128,15 @@ class Kafka:
         """Delete the whole log. The server must be down."""
         if self.data.exists():
             shutil.rmtree(self.data)
+        self._version_note.unlink(missing_ok=True)
+
+    def written_by(self) -> str | None:
+        """Return the version that made the data, or None without data."""
+        return self._version_note.read_text(encoding="utf-8") if self._version_note.exists() else None
+
+    @property
+    def _version_note(self) -> Path:
+        return self._place / "written-by"
 
     def _configure(self) -> None:
         addresses = {
@@ -160,8 +172,6 @@ class Kafka:
 
 def jar_folder() -> Path:
     """Return where set-up puts Kafka's jars: beside the packages, so that deleting data does not delete them."""
-    import sys
-
     return Path(sys.prefix) / "kafka" / "libs"
 
 
@@ -171,6 +181,11 @@ def jars() -> list[Path]:
     if not found:
         raise MissingToolError(f"Kafka's jars are missing in {jar_folder()}. Run `make setup` to fetch them.")
     return found
+
+
+def version() -> str:
+    """Return the installed broker's version."""
+    return next(jar.stem.rpartition("-")[2] for jar in jars() if jar.name.startswith("kafka-server-4"))
 
 
 def java() -> Path:

@@ -62,6 +62,7 @@ SETTINGS: Mapping[str, str] = {
 
 class Postgres:
     name = "postgres"
+    title = "PostgreSQL"
 
     def __init__(self, home: Home, port: int) -> None:
         self.port = port
@@ -82,7 +83,7 @@ class Postgres:
         self._place.mkdir(parents=True, exist_ok=True)
         self._hand_over(self._place)
         if not (self.data / "PG_VERSION").exists():
-            report("PostgreSQL: making an empty database cluster")
+            report("Making an empty database cluster")
             self._initialise()
         self._check_version()
         self._configure()

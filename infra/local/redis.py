@@ -23,6 +23,7 @@ DATABASES = 64
 
 class Redis:
     name = "redis"
+    title = "Redis"
 
     def __init__(self, home: Home, port: int) -> None:
         self.port = port

@@ -9,7 +9,7 @@ from infra.local.errors import NotReadyError
 from infra.local.supervisor import Task
 
 Report = Callable[[str], None]
-"""Takes one line of progress for a person."""
+"""Takes one line for a person: what is being done from now on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +23,7 @@ class Address:
 
 class Server(Protocol):
     name: str
+    title: str
 
     def prepare(self, report: Report) -> None:
         """Make what the server needs on disk before it can start; quick when it is there."""

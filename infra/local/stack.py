@@ -45,7 +45,7 @@ def _silent(_line: str) -> None:
 class LocalStack:
     def __init__(self, home: Home, environ: Mapping[str, str]) -> None:
         self.home = home
-        self._environ = environ
+        self.environ = environ
 
     @classmethod
     def open(cls, environ: Mapping[str, str] | None = None) -> "LocalStack":
@@ -93,7 +93,7 @@ class LocalStack:
     ) -> Deployment:
         """Return a copy of the system on these servers; starts nothing."""
         default = self.home.main if namespace == MAIN else self.home.runs / namespace
-        return Deployment(self, namespace, directory or default, programs, self._environ)
+        return Deployment(self, namespace, directory or default, programs, self.environ)
 
     def deployments(self) -> list[Deployment]:
         """Return the main deployment and those of runs that left their notes."""
@@ -114,7 +114,7 @@ class LocalStack:
 
     def ports(self) -> dict[str, int]:
         """Return the servers' ports: noted ones, with what the environment dictates laid over."""
-        forced = ports.overrides(PORT_NAMES, self._environ)
+        forced = ports.overrides(PORT_NAMES, self.environ)
         noted = self._noted()
         if set(noted) | set(forced) < set(PORT_NAMES):
             noted = ports.free_block(PORT_NAMES, ports.HOMES)
@@ -126,7 +126,10 @@ class LocalStack:
         return Supervisor(self.home.servers, self.ports()["supervisor"], self.home.secret("supervisor"))
 
     def postgres(self) -> Postgres:
-        return Postgres(self.home, self.ports()["postgres"])
+        return self._servers()[0]
+
+    def kafka(self) -> Kafka:
+        return self._servers()[1]
 
     @property
     def base_port(self) -> int:
@@ -150,7 +153,6 @@ class LocalStack:
             supervisor = self.supervisor()
         for server in self._servers():
             server.prepare(report)
-        report("Starting PostgreSQL, Kafka and Redis")
         supervisor.start([server.task() for server in self._servers()])
         self._wait_until_ready(report)
 
@@ -161,7 +163,7 @@ class LocalStack:
         if not taken:
             return
         name, port = next(iter(taken.items()))
-        if ports.overrides(taken, self._environ):
+        if ports.overrides(taken, self.environ):
             raise PortTakenError(
                 f"Port {port} for {name} is held by {ports.holder(port)}. Stop that process, "
                 f"or give {ports.variable(name)} another number."
@@ -172,8 +174,8 @@ class LocalStack:
     def _wait_until_ready(self, report: Report) -> None:
         supervisor = self.supervisor()
         for server in self._servers():
+            report(f"Waiting until {server.title} answers")
             _wait(server, supervisor)
-            report(f"{server.name} answers")
 
     def _noted(self) -> dict[str, int]:
         return ports.read_note(self._note)

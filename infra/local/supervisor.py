@@ -154,13 +154,17 @@ class Supervisor:
 
     def clear_away(self) -> None:
         """End what runs although its supervisor is gone (killed with -9, say)."""
-        orphans = [process for note in self._launches.glob("*.pid") if (process := _from_note(note))]
+        orphans = self.orphans()
         for process in orphans:
             _signal_group(process, signal.SIGTERM)
         _, stubborn = psutil.wait_procs(orphans, timeout=_STOP_SLACK_SECONDS)
         for process in stubborn:
             _signal_group(process, signal.SIGKILL)
         psutil.wait_procs(stubborn, timeout=_STOP_SLACK_SECONDS)
+
+    def orphans(self) -> list[psutil.Process]:
+        """Return the processes that a supervisor of this folder started and that still run."""
+        return [process for note in self._launches.glob("*.pid") if (process := _from_note(note))]
 
     @property
     def _launches(self) -> Path:

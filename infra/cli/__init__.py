@@ -1,0 +1,61 @@
+"""The ``once`` command. Each verb is a file; a verb is imported only when it is used, so the command starts quickly.
+
+To add a verb, write a click command and add a line to ``VERBS``. A command that returns a number ends with it as exit
+code.
+"""
+
+import importlib
+import sys
+from collections.abc import Mapping
+from gettext import gettext as _
+
+import click
+
+from infra.cli.console import complain
+from shared.errors import OnceError
+
+VERBS: Mapping[str, str] = {
+    "up": "infra.cli.stack:up",
+    "down": "infra.cli.stack:down",
+    "reset": "infra.cli.stack:reset",
+    "status": "infra.cli.status:status",
+    "doctor": "infra.cli.doctor:doctor",
+}
+"""Verb → module:command, in the order of ``once --help``."""
+
+COULD_NOT_RUN = 5
+"""Exit code when the command could not do its work; 0 to 4 are verdicts."""
+
+
+class _Verbs(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  # the library's signature
+        return list(VERBS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        if cmd_name not in VERBS:
+            return None
+        module, _colon, attribute = VERBS[cmd_name].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), attribute)
+        return command
+
+
+@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="effectively-once", prog_name="once")
+def once() -> None:
+    """Run the system, break it, and see that every order is still invoiced once."""
+
+
+def main() -> None:
+    """Run the command; errors that we foresaw become a sentence and an exit code, never a stack trace."""
+    try:
+        code = once.main(prog_name="once", standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except (click.Abort, KeyboardInterrupt):
+        complain(_("Interrupted. What runs keeps running: `once status` shows it, `once down` stops it."))
+        sys.exit(130)
+    except OnceError as error:
+        complain(str(error))
+        sys.exit(COULD_NOT_RUN)
+    sys.exit(code if isinstance(code, int) else 0)

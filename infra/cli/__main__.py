@@ -1,0 +1,5 @@
+"""``python -m infra.cli``: the same as ``once``, where the script's path is too long for a first line."""
+
+from infra.cli import main
+
+main()

@@ -1,0 +1,155 @@
+"""One picture of the whole system at a moment, taken from outside.
+
+What cannot be asked (a server that is down) is left out and named in ``trouble``; it never stops the picture.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import TypeVar
+
+import psutil
+
+from infra.local.services import in_namespace
+from infra.local.stack import LocalStack
+from infra.status.backlog import Backlog, backlog, invoices_without_mail
+from infra.status.lag import Lag, lags
+
+T = TypeVar("T")
+
+GROUP_TOPICS = {
+    "billing": ("orders.events",),
+    "analytics": ("orders.events", "billing.events"),
+    "orders": ("billing.events",),
+}
+"""Group → the topics it reads, without a namespace."""
+OUTBOXES = ("orders", "billing")
+
+
+@dataclass(frozen=True, slots=True)
+class Process:
+    name: str
+    state: str
+    pid: int | None
+    since: datetime | None
+    restarts: int
+    url: str | None
+    memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Trend:
+    """How a backlog moves. ``growth_per_second`` is negative while it drains."""
+
+    growth_per_second: float
+    drain_seconds: float | None
+    """None: nothing to drain, or not draining."""
+
+
+@dataclass(slots=True)
+class Picture:
+    servers: list[Process]
+    services: list[Process]
+    addresses: dict[str, str]
+    lag: dict[str, Lag] = field(default_factory=dict)
+    outbox: dict[str, Backlog] = field(default_factory=dict)
+    trend: dict[str, Trend] = field(default_factory=dict)
+    invoices_without_mail: int | None = None
+    trouble: list[str] = field(default_factory=list)
+
+
+def take(stack: LocalStack, observe_seconds: float = 1.0) -> Picture:
+    """Take the picture; the backlog is looked at twice, some time apart, to see where it goes."""
+    servers = stack.servers
+    picture = Picture(
+        servers=_server_processes(stack),
+        services=_service_processes(stack),
+        addresses={"postgres": str(servers.postgres), "kafka": servers.kafka, "redis": str(servers.redis)},
+    )
+    if not picture.servers:
+        return picture
+    deployment = stack.deployment()
+    first, begun = _backlogs(stack, picture), time.monotonic()
+    groups = {in_namespace(group, deployment.namespace): topics for group, topics in GROUP_TOPICS.items()}
+    picture.lag = _ask(picture, "Kafka", lambda: lags(servers.kafka, groups)) or {}
+    urls = deployment.superuser_url("billing"), deployment.superuser_url("notifications")
+    picture.invoices_without_mail = _ask(picture, "PostgreSQL", lambda: invoices_without_mail(*urls))
+    if any(each.pending for each in first.values()):
+        time.sleep(max(0.0, observe_seconds - (time.monotonic() - begun)))
+    picture.outbox = _backlogs(stack, picture)
+    passed = time.monotonic() - begun
+    picture.trend = {
+        name: trend(first[name].pending, now.pending, passed) for name, now in picture.outbox.items() if name in first
+    }
+    return picture
+
+
+def trend(before: int, now: int, seconds: float) -> Trend:
+    """Tell from two readings where a backlog goes."""
+    growth = (now - before) / seconds
+    return Trend(growth, now / -growth if now and growth < 0 else None)
+
+
+def _backlogs(stack: LocalStack, picture: Picture) -> dict[str, Backlog]:
+    found = {}
+    for name in OUTBOXES:
+        url = stack.deployment().superuser_url(name)
+        answer = _ask(picture, f"the outbox of {name}", partial(backlog, url))
+        if answer is not None:
+            found[name] = answer
+    return found
+
+
+def _ask(picture: Picture, whom: str, question: Callable[[], T]) -> T | None:
+    try:
+        return question()
+    except Exception as error:  # noqa: BLE001  # a status must show what it can, whatever is broken
+        said = str(error).strip().splitlines() or [type(error).__name__]
+        line = f"{whom} did not answer: {said[0]}"
+        if line not in picture.trouble:
+            picture.trouble.append(line)
+        return None
+
+
+def _server_processes(stack: LocalStack) -> list[Process]:
+    return [
+        Process(each.name, each.state, each.pid, each.since, each.restarts, None, memory_bytes(each.pid))
+        for each in stack.server_processes()
+    ]
+
+
+def _service_processes(stack: LocalStack) -> list[Process]:
+    deployment = stack.deployment()
+    return [
+        Process(
+            each.name,
+            each.state,
+            each.pid,
+            each.since,
+            each.restarts,
+            f"{'smtp' if each.name == 'mail-sink' else 'http'}://127.0.0.1:{each.port}",
+            memory_bytes(each.pid),
+        )
+        for each in deployment.processes()
+    ]
+
+
+def memory_bytes(pid: int | None) -> int:
+    """Return a process's memory with its children's: the proportional share where the system knows it."""
+    if pid is None:
+        return 0
+    try:
+        process = psutil.Process(pid)
+        return sum(_share(each) for each in [process, *process.children(recursive=True)])
+    except psutil.Error:
+        return 0
+
+
+def _share(process: psutil.Process) -> int:
+    try:
+        full = process.memory_full_info()
+        return int(getattr(full, "pss", 0) or full.uss)
+    except psutil.Error:
+        return int(process.memory_info().rss)

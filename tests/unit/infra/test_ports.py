@@ -1,0 +1,59 @@
+"""Ports: blocks, overrides, notes, and naming who is in the way."""
+
+import os
+import socket
+from pathlib import Path
+
+import pytest
+
+from infra.local import ports
+from infra.local.errors import PortTakenError, StackError
+
+
+def test_a_port_somebody_listens_on_is_not_free() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert not ports.is_free(port)
+    assert ports.is_free(port)
+
+
+def test_a_port_somebody_has_bound_without_listening_is_not_free() -> None:
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        assert not ports.is_free(bound.getsockname()[1])
+
+
+def test_the_holder_of_a_port_is_named_with_its_process_id() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        assert f"pid {os.getpid()}" in ports.holder(server.getsockname()[1])
+
+
+def test_a_block_with_one_taken_port_is_passed_over_whole() -> None:
+    within = ports.Range(33000, 10, 33100)
+    with socket.create_server(("127.0.0.1", 33001)):
+        dealt = ports.free_block(["a", "b", "c"], within)
+    assert dealt == {"a": 33010, "b": 33011, "c": 33012}
+
+
+def test_no_free_block_is_an_error_that_says_what_to_do() -> None:
+    with socket.create_server(("127.0.0.1", 33201)), pytest.raises(PortTakenError, match="once doctor"):
+        ports.free_block(["a", "b"], ports.Range(33200, 10, 33210))
+
+
+def test_a_variable_overrides_a_port() -> None:
+    assert ports.overrides(["orders-api", "redis"], {"ONCE_PORT_ORDERS_API": "8081"}) == {"orders-api": 8081}
+
+
+@pytest.mark.parametrize("text", ["", "http", "-1", "0", "65536", "80.5"])
+def test_what_is_not_a_port_is_refused_with_the_name_of_its_variable(text: str) -> None:
+    with pytest.raises(StackError, match="ONCE_PORT_REDIS"):
+        ports.overrides(["redis"], {"ONCE_PORT_REDIS": text})
+
+
+def test_a_note_is_read_back_and_a_broken_one_counts_as_none(tmp_path: Path) -> None:
+    note = tmp_path / "below" / "ports.json"
+    assert ports.read_note(note) == {}
+    ports.write_note(note, {"redis": 27404})
+    assert ports.read_note(note) == {"redis": 27404}
+    note.write_text("{")
+    assert ports.read_note(note) == {}
