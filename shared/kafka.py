@@ -4,7 +4,7 @@ Source of the settings' meaning: librdkafka's CONFIGURATION.md. Nothing here cre
 create one before a fork.
 """
 
-from collections.abc import Mapping
+import logging
 from typing import Any, Final
 
 GROUP_PROTOCOLS: Final = ("consumer", "classic")
@@ -31,7 +31,7 @@ def producer_config(bootstrap_servers: str, client_id: str) -> dict[str, Any]:
         # Chunks are flushed explicitly; lingering would only add latency.
         "linger.ms": 0,
         "queue.buffering.max.messages": 100_000,
-        **_reconnect_quickly(),
+        **_common(),
     }
 
 
@@ -53,7 +53,7 @@ def consumer_config(
         "queued.min.messages": 5_000,
         "fetch.queue.backoff.ms": 10,
         "fetch.error.backoff.ms": 100,
-        **_reconnect_quickly(),
+        **_common(),
     }
     if group_protocol == "classic":
         # With 'consumer' these belong to the broker, and the client refuses them.
@@ -65,6 +65,12 @@ def consumer_config(
     return config
 
 
-def _reconnect_quickly() -> Mapping[str, Any]:
-    """After an outage the first attempt that can succeed comes within a second, instead of ten."""
-    return {"reconnect.backoff.ms": 50, "reconnect.backoff.max.ms": 1_000, "socket.keepalive.enable": True}
+def _common() -> dict[str, Any]:
+    return {
+        # After an outage the first attempt that can succeed comes within a second, instead of ten.
+        "reconnect.backoff.ms": 50,
+        "reconnect.backoff.max.ms": 1_000,
+        "socket.keepalive.enable": True,
+        # The client's own lines come out as ours do, instead of as plain text on standard error.
+        "logger": logging.getLogger("librdkafka"),
+    }

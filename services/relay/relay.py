@@ -126,6 +126,7 @@ class Relay:
     def _open(self) -> _Session:
         database = self._connect()
         identity.check(database)
+        self._transport.open()
         lanes = Lanes(database, self._destination, self._name, self._pace.lease_seconds)
         self._session = _Session(database, lanes)
         return self._session

@@ -28,6 +28,10 @@ class Published:
 
 
 class Transport(Protocol):
+    def open(self) -> None:
+        """Make the client now, so that the first chunk need not wait for it. Does not wait for the receiver."""
+        ...
+
     def publish(self, rows: Sequence[Row], deadline_seconds: float) -> Published:
         """Send rows in order and wait for every report, at most until the deadline. Raises nothing for a receiver that
         is away: that is a result."""
@@ -48,10 +52,11 @@ class KafkaTransport:
         self._topics = topics
         self._producer: Producer | None = None
 
+    def open(self) -> None:
+        self._client()
+
     def publish(self, rows: Sequence[Row], deadline_seconds: float) -> Published:
-        # Made here, in the thread that uses it: a producer does not survive a fork.
-        producer = self._producer or Producer(self._config)
-        self._producer = producer
+        producer = self._client()
         reports = _Reports(len(rows))
         deadline = time.monotonic() + deadline_seconds
         try:
@@ -72,6 +77,12 @@ class KafkaTransport:
             self._producer.purge()
             self._producer.flush(0)
             self._producer = None
+
+    def _client(self) -> Producer:
+        # Made in the thread that uses it: a producer does not survive a fork.
+        if self._producer is None:
+            self._producer = Producer(self._config)
+        return self._producer
 
     def _produce(self, producer: Producer, row: Row, on_delivery: Any, deadline: float) -> None:
         assert row.aggregate_id, "an empty key would scatter an aggregate over the partitions"
@@ -126,9 +137,11 @@ class CeleryTransport:
         self._tasks = tasks
         self._app: Celery | None = None
 
+    def open(self) -> None:
+        self._client()
+
     def publish(self, rows: Sequence[Row], deadline_seconds: float) -> Published:
-        app = self._app or self._app_factory()
-        self._app = app
+        app = self._client()
         deadline = time.monotonic() + deadline_seconds
         for count, row in enumerate(rows):
             if time.monotonic() >= deadline:
@@ -144,6 +157,11 @@ class CeleryTransport:
         if self._app is not None:
             self._app.close()
             self._app = None
+
+    def _client(self) -> Celery:
+        if self._app is None:
+            self._app = self._app_factory()
+        return self._app
 
     def _send(self, app: Celery, row: Row) -> None:
         app.send_task(

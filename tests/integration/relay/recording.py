@@ -46,6 +46,9 @@ class RecordingTransport:
         self._random = random.Random(seed)
         self._failure_rate = failure_rate
 
+    def open(self) -> None:
+        """Nothing to make."""
+
     def publish(self, rows: Sequence[Row], deadline_seconds: float) -> Published:
         count = len(rows)
         if self._random.random() < self._failure_rate:
