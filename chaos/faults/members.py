@@ -5,7 +5,10 @@ cleanly (SIGTERM). A member that dies without a word is another fault (``failpoi
 """
 
 from dataclasses import dataclass
+from functools import partial
 from gettext import gettext as _
+
+from confluent_kafka.admin import AdminClient
 
 from chaos.history import FaultPhase
 from chaos.stage import Stage
@@ -13,12 +16,16 @@ from chaos.stage import Stage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MembersComeAndGo:
-    """Start the spares one after the other, let them work, stop them one after the other; again for each round."""
+    """Start the spares one after the other, let each work, stop them one after the other; again for each round.
+
+    A spare counts as joined when the broker has given it partitions; starting a process takes longer than that.
+    """
 
     name: str
     members: tuple[str, ...]
     rounds: int = 1
-    stay_seconds: float = 1.5
+    stay_seconds: float = 1.0
+    patience_seconds: float = 10.0
 
     @property
     def arms(self) -> tuple[str, ...]:
@@ -33,6 +40,7 @@ class MembersComeAndGo:
             for member in self.members:
                 with stage.evidence_of(self.name, member, detail="joins"):
                     stage.deployment.start_process(member)
+                stage.wait_until(partial(_has_work, stage, member), self.patience_seconds)
                 stage.wait(self.stay_seconds)
             for member in self.members:
                 with stage.evidence_of(self.name, member, detail="leaves"):
@@ -47,3 +55,11 @@ class MembersComeAndGo:
     def probe(self, stage: Stage) -> str | None:
         left = [member for member in self.members if stage.runs(member)]
         return _("{names} should have left and still runs").format(names=", ".join(left)) if left else None
+
+
+def _has_work(stage: Stage, instance: str) -> bool:
+    """Whether the broker counts the process among its group's members and has given it partitions."""
+    group = stage.in_namespace(stage.deployment.programs[instance].group or "")
+    admin = AdminClient({"bootstrap.servers": stage.stack.servers.kafka, "log_level": 0})
+    members = admin.describe_consumer_groups([group], request_timeout=5.0)[group].result().members
+    return any(member.client_id == instance and member.assignment.topic_partitions for member in members)

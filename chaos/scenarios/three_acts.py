@@ -43,7 +43,7 @@ SCENARIO = Scenario(
                 "change hands. Then one clerk drops dead after writing an invoice and before noting how far he had got."
             ),
             faults=(
-                MembersComeAndGo(name="members-come-and-go", members=("billing-3", "analytics-2"), stay_seconds=1.5),
+                MembersComeAndGo(name="members-come-and-go", members=("billing-3", "analytics-2")),
                 AtFailpoint(
                     name="member-killed-before-its-offset",
                     targets=("billing-1",),

@@ -15,11 +15,13 @@ from infra.cli.console import complain
 from shared.errors import OnceError
 
 VERBS: Mapping[str, str] = {
+    "demo": "infra.cli.demo:demo",
     "up": "infra.cli.stack:up",
     "down": "infra.cli.stack:down",
     "reset": "infra.cli.stack:reset",
     "status": "infra.cli.status:status",
     "doctor": "infra.cli.doctor:doctor",
+    "chaos": "infra.cli.chaos:chaos",
 }
 """Verb → module:command, in the order of ``once --help``."""
 

@@ -1,0 +1,139 @@
+"""``once chaos``: run scenarios that break things on purpose, and judge what they leave behind."""
+
+import random
+import signal
+import sys
+from dataclasses import replace
+from gettext import gettext as _
+from pathlib import Path
+from types import FrameType
+
+import click
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from chaos import causes, scenarios, unsafe
+from chaos.checker.evidence import Evidence
+from chaos.checker.story import Story, tell
+from chaos.checker.verdict import Verdict, judge, write
+from chaos.run import Finished, perform
+from chaos.scenario import Scenario
+from chaos.telling import verdict as verdict_shown
+from chaos.telling.live import LiveTeller
+from chaos.telling.plain import PlainTeller
+from chaos.unsafe import Variant
+from infra.cli.console import out
+
+MOST_TELLING = ("S11", "S12", "S00")
+"""Whose story is told first, when several rules were broken."""
+
+
+@click.group()
+def chaos() -> None:
+    """Break the system on purpose and have the result judged."""
+
+
+@chaos.command(name="list")
+def list_() -> None:
+    """Say which scenarios there are and what each teaches."""
+    table = Table(box=box.SIMPLE, show_header=True, header_style="dim")
+    table.add_column(_("scenario"), style="cyan", no_wrap=True)
+    table.add_column(_("what it teaches"))
+    for name in scenarios.names():
+        scenario = scenarios.load(name)
+        text = Text.assemble((scenario.title, "bold"), "\n", scenario.teaches)
+        if scenario.twin is not None:
+            guard = unsafe.load(scenario.twin.variant).guard
+            text.append("\n" + _("and red: --without {guard}").format(guard=guard), "red")
+        table.add_row(name, text)
+    out.print(table)
+
+
+@chaos.command()
+@click.argument("name")
+@click.option("--seed", type=int, default=None, help="The same seed buys the same things. Default: a new one.")
+@click.option("--seconds", type=click.FloatRange(1, 3600), default=None, help="Length of the load.")
+@click.option("--rate", type=click.FloatRange(1, 1000), default=None, help="Orders per second.")
+@click.option("--without", metavar="GUARD", help="Take a guard out: inbox, offset-after-effect.")
+def run(name: str, seed: int | None, seconds: float | None, rate: float | None, without: str | None) -> None:
+    """Run one scenario on a copy of the system of its own. The exit code is the verdict."""
+    try:
+        scenario = resized(scenarios.load(name), seconds, rate)
+        variant = unsafe.load(without) if without else None
+    except (scenarios.UnknownScenarioError, unsafe.UnknownVariantError) as error:
+        raise click.BadParameter(str(error)) from None
+    out.print(Text.assemble((scenario.title, "bold"), "\n", (scenario.teaches, "dim")))
+    finished = perform_and_tell(scenario, seed=dice() if seed is None else seed, variant=variant)
+    verdict = judge_and_show(finished)
+    out.print(Text(_("Evidence: {folder}").format(folder=finished.evidence), "dim"), soft_wrap=True)
+    sys.exit(verdict.exit_code)
+
+
+@chaos.command()
+@click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def check(directory: Path) -> None:
+    """Judge the evidence in a directory again, also that of a run that was killed half-way."""
+    evidence = directory if (directory / "run.json").exists() else directory / "evidence"
+    sys.exit(_judge(evidence, None).exit_code)
+
+
+# For the other verbs that run scenarios
+
+
+def dice() -> int:
+    """Make up a seed short enough to be typed again."""
+    return random.SystemRandom().randrange(1, 10_000)
+
+
+def resized(scenario: Scenario, seconds: float | None, rate: float | None) -> Scenario:
+    """Return the scenario with another length or pace of its load."""
+    workload = scenario.workload
+    return replace(
+        scenario,
+        workload=replace(
+            workload, seconds=seconds or workload.seconds, rate_per_second=rate or workload.rate_per_second
+        ),
+    )
+
+
+def perform_and_tell(scenario: Scenario, *, seed: int, variant: Variant | None = None) -> Finished:
+    """Run a scenario while telling what happens, in the way that suits the output."""
+    signal.signal(signal.SIGTERM, _interrupt)
+    teller = LiveTeller(out) if out.is_terminal and not out.is_dumb_terminal else PlainTeller(out)
+    with teller:
+        return perform(scenario, watcher=teller, seed=seed, variant=variant)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    """End as by Ctrl-C, so that everything is healed and stopped on the way out."""
+    raise KeyboardInterrupt
+
+
+def judge_and_show(finished: Finished) -> Verdict:
+    for problem in finished.problems:
+        out.print(Text(_("Not healed: {problem}").format(problem=problem), "bold red"))
+    return _judge(finished.evidence, finished)
+
+
+def _judge(evidence: Path, finished: Finished | None) -> Verdict:
+    verdict = judge(evidence)
+    write(verdict, evidence.parent)
+    try:
+        by_cause = causes.count(evidence)
+    except (OSError, ValueError):
+        by_cause = {}
+    verdict_shown.show(
+        out, verdict, pulse=finished.pulse if finished else None, causes=by_cause, story=_story(verdict, evidence)
+    )
+    return verdict
+
+
+def _story(verdict: Verdict, evidence: Path) -> Story | None:
+    """Tell the violation that says most to a newcomer."""
+    examples = {result.invariant: result.counterexamples for result in verdict.results if result.counterexamples}
+    for invariant in (*MOST_TELLING, *examples):
+        for example in examples.get(invariant, ()):
+            if example.order_id is not None:
+                return tell(invariant, example, Evidence.of(evidence))
+    return None

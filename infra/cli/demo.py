@@ -1,0 +1,87 @@
+"""``once demo``: place orders, break things in three acts, and have the result judged.
+
+The exit code is the verdict: 0 PASS, 1 FAIL, 2 UNKNOWN, 3 VACUOUS, 4 CHECKER_DEAD.
+"""
+
+import sys
+from gettext import gettext as _
+
+import click
+from rich.padding import Padding
+from rich.panel import Panel
+from rich.text import Text
+
+from chaos import scenarios, unsafe
+from chaos.checker.verdict import Verdict
+from chaos.run import Finished
+from chaos.scenario import Scenario
+from chaos.unsafe import Variant
+from infra.cli.chaos import dice, judge_and_show, perform_and_tell, resized
+from infra.cli.console import out
+
+
+@click.command()
+@click.option("--without", metavar="GUARD", help="Take a guard out and see what breaks: inbox, offset-after-effect.")
+@click.option("--seconds", type=click.FloatRange(5, 600), default=20.0, show_default=True, help="Length of the load.")
+@click.option("--rate", type=click.FloatRange(1, 500), default=None, help="Orders per second.")
+@click.option("--seed", type=int, default=None, help="The same seed buys the same things. Default: a new one.")
+def demo(without: str | None, seconds: float, rate: float | None, seed: int | None) -> None:
+    """Place orders, break things in three acts, and prove that each order was invoiced once."""
+    variant = _variant(without)
+    scenario = resized(scenarios.load(variant.scenario if variant else "three_acts"), seconds, rate)
+    _prologue(scenario, variant)
+    finished = perform_and_tell(scenario, seed=dice() if seed is None else seed, variant=variant)
+    verdict = judge_and_show(finished)
+    _epilogue(finished, verdict, variant)
+    sys.exit(verdict.exit_code)
+
+
+def _variant(without: str | None) -> Variant | None:
+    if without is None:
+        return None
+    try:
+        return unsafe.load(without)
+    except unsafe.UnknownVariantError as error:
+        raise click.BadParameter(str(error), param_hint="--without") from None
+
+
+def _prologue(scenario: Scenario, variant: Variant | None) -> None:
+    text = Text()
+    text.append(_("A shop takes orders. For each order the customer must get exactly one invoice, by e-mail.") + "\n")
+    text.append(
+        _("Five programs pass the work on, and each of them can die at any moment, which is what we will see to.")
+    )
+    text.append("\n\n")
+    text.append(_("order → note in the same database → relay → Kafka → billing → invoice → e-mail"), "cyan")
+    text.append("\n\n")
+    text.append(_("Whoever carries a message and dies before he could tick it off will have it carried again."))
+    text.append("\n")
+    text.append(
+        _("So messages come twice. The receiver keeps a book of what he has done, the inbox, and does nothing twice.")
+    )
+    if variant is not None:
+        text.append("\n\n")
+        text.append(_("Today without: {guard}.").format(guard=variant.guard), "bold red")
+        text.append(" " + _("Watch what becomes of the same orders under the same faults."), "red")
+    title = Text(scenario.title, "bold")
+    out.print(Padding(Panel(text, title=title, title_align="left", border_style="dim", padding=(1, 2)), (1, 0)))
+
+
+def _epilogue(finished: Finished, verdict: Verdict, variant: Variant | None) -> None:
+    lines = Text()
+    lines.append(_("Try next") + "\n", "bold underline")
+    order = next((story.order_id for story in verdict.stories if story.order_id), None) or finished.order_id
+    suggestions = []
+    if variant is None:
+        suggestions.append(("once demo --without inbox", _("the same three acts with the guard taken out")))
+    else:
+        suggestions.append(("once demo", _("the same acts with the guard back in")))
+    if order:
+        suggestions.append((f"once trace {order}", _("the whole way of one of these orders")))
+    suggestions.append(("once chaos list", _("everything else that can be broken")))
+    suggestions.append((f"less {finished.evidence}", _("the evidence that was judged")))
+    width = max(len(command) for command, _why in suggestions)
+    for command, why in suggestions:
+        lines.append(f"  {command:<{width}}", "cyan")
+        lines.append(f"  {why}\n", "dim")
+    out.print(Padding(lines, (1, 0, 0, 0)), soft_wrap=True)
