@@ -3,6 +3,7 @@
 Invariant: every error is a problem document, and whatever is wrong with a request is found before anything is written.
 """
 
+from contextlib import suppress
 from typing import Any
 from uuid import UUID
 
@@ -119,8 +120,9 @@ def _read_body(asked: Request, limit_bytes: int) -> bytes:
 def _discard_rest(asked: Request) -> None:
     """Take in what the client is still sending, within reason: most read an answer only when they have sent all."""
     source, blocks = asked.environ["wsgi.input"], DISCARD_BYTES // DISCARD_BLOCK_BYTES
-    while blocks and source.read(DISCARD_BLOCK_BYTES):
-        blocks -= 1
+    with suppress(OSError):  # the client is gone
+        while blocks and source.read(DISCARD_BLOCK_BYTES):
+            blocks -= 1
 
 
 def _order_id(text: str) -> UUID:

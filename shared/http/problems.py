@@ -10,6 +10,7 @@ from typing import Any
 
 import msgspec
 from flask import Flask, Response
+from gunicorn.http.errors import ParseException  # type: ignore[import-untyped]
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from werkzeug.exceptions import HTTPException
@@ -49,6 +50,7 @@ def unavailable(detail: str) -> Response:
 def answer_with_problems(app: Flask) -> None:
     """Turn whatever a view lets out into a problem document."""
     app.register_error_handler(HTTPException, _refused)
+    app.register_error_handler(ParseException, _malformed)
     app.register_error_handler(SQLAlchemyError, _database_failed)
     app.register_error_handler(Exception, _failed)
 
@@ -60,6 +62,11 @@ def _refused(error: HTTPException) -> Response:
     }
     detail = error.description or HTTPStatus(status).phrase
     return problem(status, HTTPStatus(status).phrase, detail, headers=kept)
+
+
+def _malformed(_error: ParseException) -> Response:
+    # The server reads a body while the application asks for it, so a broken chunk turns up here.
+    return problem(400, "Malformed body", "The body breaks the rules of HTTP's chunked coding. Send it whole.")
 
 
 def _database_failed(error: SQLAlchemyError) -> Response:

@@ -1,4 +1,4 @@
-"""A migrated orders database for each test, and the API over it."""
+"""An orders database, empty for each test, and the API over it."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,6 +14,7 @@ from services.orders.settings import ApiSettings
 from services.orders.wiring import build_api
 from shared import logs
 from shared.database import create_engine
+from shared.outbox import FIRST_POSITIONS
 from tests.integration.orders.examples import Place, Rows, order_body, order_headers
 
 INI = Path(__file__).parents[3] / "infra" / "alembic.ini"
@@ -25,19 +26,28 @@ def logs_as_in_production() -> None:
     logs.configure("test")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def database_url(postgres_url: Callable[[], str]) -> str:
-    return postgres_url()
-
-
-@pytest.fixture
-def engine(database_url: str) -> Iterator[Engine]:
-    engine = create_engine(database_url, None, "test", pool_size=20)
-    with engine.connect() as connection:
+    """Migrate a database for the tests of one file."""
+    url = postgres_url()
+    migrator = create_engine(url, None, "migrator", pool_size=1)
+    with migrator.connect() as connection:
         config = Config(INI, ini_section="orders")
         config.attributes["connection"] = connection
         command.upgrade(config, "head")
         connection.commit()
+    migrator.dispose()
+    return url
+
+
+@pytest.fixture
+def engine(database_url: str) -> Iterator[Engine]:
+    """Empty the database as the migrations left it."""
+    engine = create_engine(database_url, None, "test", pool_size=20)
+    with engine.begin() as connection:
+        connection.execute(text("TRUNCATE orders, idempotency_key, outbox, outbox_parked, inbox RESTART IDENTITY"))
+        connection.execute(text("TRUNCATE relay_position, relay_lane"))
+        connection.execute(text(FIRST_POSITIONS))
     yield engine
     engine.dispose()
 

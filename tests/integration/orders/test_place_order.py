@@ -2,6 +2,7 @@
 
 import json
 import threading
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from uuid import uuid4
@@ -160,10 +161,18 @@ def test_a_second_request_takes_over_when_the_first_fails(settings: ApiSettings,
     assert rows(COUNTS) == [{"orders": 1, "events": 1, "keys": 1}]
 
 
-def test_keys_are_kept_by_the_index_alone(engine: Engine, rows: Rows) -> None:
-    """Without it, two transactions that look before they insert both find nothing, and both go on."""
+@pytest.fixture
+def without_the_index(engine: Engine) -> Iterator[None]:
     with engine.begin() as connection:
         connection.execute(text("ALTER TABLE idempotency_key DROP CONSTRAINT idempotency_key_pkey"))
+    yield
+    with engine.begin() as connection:
+        connection.execute(text("TRUNCATE idempotency_key"))
+        connection.execute(text("ALTER TABLE idempotency_key ADD PRIMARY KEY (customer_id, key)"))
+
+
+def test_keys_are_kept_by_the_index_alone(without_the_index: None, engine: Engine, rows: Rows) -> None:
+    """Without it, two transactions that look before they insert both find nothing, and both go on."""
     with engine.connect() as one, engine.connect() as two:
         assert [_looks_free(one), _looks_free(two)] == [True, True]
         for connection in (one, two):

@@ -7,8 +7,10 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -19,20 +21,16 @@ from sqlalchemy import Engine, text
 from tests.conftest import eventually
 from tests.integration.orders.examples import Rows, order_body, order_headers, trigger
 
-Request = Callable[..., tuple[int, dict[str, Any]]]
+Answer = tuple[int, dict[str, Any]]
 
 
-@pytest.fixture
-def port() -> int:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        return int(free.getsockname()[1])
+@dataclass(frozen=True, slots=True)
+class Server:
+    process: subprocess.Popen[bytes]
+    port: int
 
-
-@pytest.fixture
-def request_(port: int) -> Request:
-    def send(method: str, path: str, **options: Any) -> tuple[int, dict[str, Any]]:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+    def request(self, method: str, path: str, **options: Any) -> Answer:
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)
         try:
             connection.request(method, path, **options)
             response = connection.getresponse()
@@ -40,38 +38,51 @@ def request_(port: int) -> Request:
         finally:
             connection.close()
 
-    return send
+    def place(self, key: str | None = None) -> Answer:
+        return self.request("POST", "/orders", body=order_body(), headers=order_headers(key))
 
 
-@pytest.fixture
-def server(
-    database_url: str, engine: Engine, port: int, request_: Request, tmp_path: Path
-) -> Iterator[subprocess.Popen[bytes]]:
-    (tmp_path / "token").write_text("test-token")
+@contextmanager
+def serving(database_url: str, folder: Path) -> Iterator[Server]:
+    (folder / "token").write_text("test-token")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
     environment = {
         **os.environ,
         "DATABASE_URL": database_url,
         "HTTP_PORT": str(port),
-        "ADMIN_TOKEN_FILE": str(tmp_path / "token"),
+        "ADMIN_TOKEN_FILE": str(folder / "token"),
         "LOG_LEVEL": "WARNING",
     }
     process = subprocess.Popen([sys.executable, "-m", "services.orders", "api"], env=environment)
     try:
-        eventually(lambda: request_("GET", "/readyz")[0] == 200, describe="orders is ready")
-        yield process
+        server = Server(process, port)
+        eventually(lambda: server.request("GET", "/readyz")[0] == 200, 20, describe="orders is ready")
+        yield server
     finally:
         process.terminate()
         process.wait(20)
 
 
-def test_each_key_sent_three_times_at_once_makes_one_order(
-    server: subprocess.Popen[bytes], request_: Request, rows: Rows
-) -> None:
+@pytest.fixture(scope="module")
+def shared_server(database_url: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    with serving(database_url, tmp_path_factory.mktemp("orders")) as server:
+        yield server
+
+
+@pytest.fixture
+def server(shared_server: Server, engine: Engine) -> Server:
+    """Return the server over a database that has been emptied."""
+    return shared_server
+
+
+def test_each_key_sent_three_times_at_once_makes_one_order(server: Server, rows: Rows) -> None:
     """100 orders, 16 threads, 3 requests for each key: 100 orders, 100 events, and one answer for each key."""
     keys = [str(uuid4()) for _ in range(100)]
 
     def send(key: str) -> tuple[str, int, str]:
-        status, answer = request_("POST", "/orders", body=order_body(), headers=order_headers(key))
+        status, answer = server.place(key)
         return key, status, answer.get("order_id", "")
 
     with ThreadPoolExecutor(16) as threads:
@@ -84,41 +95,62 @@ def test_each_key_sent_three_times_at_once_makes_one_order(
     ]
 
 
-def test_a_chunked_body_over_the_limit_is_a_413(server: subprocess.Popen[bytes], request_: Request, rows: Rows) -> None:
+def test_a_chunked_body_over_the_limit_is_a_413(server: Server, rows: Rows) -> None:
     """Also where the client is still sending: it hears why, and nothing is written."""
     padding = (b" " * 10_000 for _ in range(500))
     headers = order_headers()
-    status, answer = request_("POST", "/orders", body=padding, headers=headers, encode_chunked=True)
+    status, answer = server.request("POST", "/orders", body=padding, headers=headers, encode_chunked=True)
     assert (status, answer["status"]) == (413, 413)
-    status, answer = request_("POST", "/orders", body=order_body() + b" " * 1_000_000, headers=headers)
+    status, answer = server.request("POST", "/orders", body=order_body() + b" " * 1_000_000, headers=headers)
     assert (status, answer["status"]) == (413, 413)
     assert rows("SELECT * FROM orders") == []
 
 
-def test_an_order_survives_the_loss_of_every_connection(
-    server: subprocess.Popen[bytes], request_: Request, engine: Engine
-) -> None:
+BROKEN = [
+    b"Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n0\r\n\r\n",
+    b"Transfer-Encoding: chunked\r\n\r\n2\r\n{}{}\r\n0\r\n\r\n",
+    b"Transfer-Encoding: chunked\r\n\r\n9\r\n{}",
+    b"Transfer-Encoding: chunked\r\n\r\n20000\r\n" + b" " * 70_000,
+    b"Content-Length: 9\r\n\r\n{}",
+    b"Content-Length: -9\r\n\r\n{}",
+    b"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n",
+    b"Bad Name: x\r\n\r\n",
+]
+
+
+@pytest.mark.parametrize("rest", BROKEN)
+def test_broken_http_is_the_clients_fault(server: Server, rest: bytes) -> None:
+    """Half a body, a broken chunk, a length that cannot be: 4xx, never 500, and the server goes on."""
+    head = b"POST /orders HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nIdempotency-Key: k\r\n"
+    with socket.create_connection(("127.0.0.1", server.port), timeout=10) as client:
+        client.sendall(head + rest)
+        client.shutdown(socket.SHUT_WR)
+        status = client.recv(65_536).split(b" ")[1]
+    assert status.startswith(b"4")
+
+
+def test_an_order_survives_the_loss_of_every_connection(server: Server, engine: Engine) -> None:
     """A restarted database costs a retry at most; the pool finds out by itself which connections are gone."""
-
-    def place() -> bool:
-        return request_("POST", "/orders", body=order_body(), headers=order_headers())[0] == 201
-
-    assert place()
+    assert server.place()[0] == 201
     with engine.connect() as connection:
         connection.execute(
             text("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'orders-api'")
         )
-    assert place()
+    assert server.place()[0] == 201
 
 
 def test_sigterm_finishes_the_request_in_hand_and_ends_with_0(
-    server: subprocess.Popen[bytes], request_: Request, engine: Engine, rows: Rows
+    database_url: str, engine: Engine, rows: Rows, tmp_path: Path
 ) -> None:
     """What has begun is answered; then the process ends as one that was asked to."""
     waiting = "SELECT 1 FROM pg_stat_activity WHERE application_name = 'orders-api' AND wait_event = 'PgSleep'"
-    with ThreadPoolExecutor() as threads, trigger(engine, "outbox", "PERFORM pg_sleep(1); RETURN NEW;"):
-        answer = threads.submit(request_, "POST", "/orders", body=order_body(), headers=order_headers())
+    with (
+        serving(database_url, tmp_path) as server,
+        ThreadPoolExecutor() as threads,
+        trigger(engine, "outbox", "PERFORM pg_sleep(1); RETURN NEW;"),
+    ):
+        answer = threads.submit(server.place)
         eventually(lambda: rows(waiting), describe="the order is being written")
-        server.send_signal(signal.SIGTERM)
+        server.process.send_signal(signal.SIGTERM)
         assert answer.result()[0] == 201
-        assert server.wait(15) == 0
+        assert server.process.wait(15) == 0
