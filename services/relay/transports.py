@@ -68,8 +68,9 @@ class KafkaTransport:
             producer.poll(min(0.1, max(0.0, deadline - time.monotonic())))
         if reports.count == len(rows):
             return Published(len(rows))
+        reason = reports.reason(deadline_seconds)
         self.close()
-        return Published(reports.acknowledged_prefix(), reports.reason(deadline_seconds))
+        return Published(reports.acknowledged_prefix(), reason)
 
     def close(self) -> None:
         """Give up what is on its way and forget the producer."""
