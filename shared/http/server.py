@@ -1,10 +1,12 @@
 """The HTTP server: gunicorn with threads.
 
 Invariant: the application, and with it every engine and client, is built in the worker, *after* the fork. A connection
-or a producer that crosses a fork hangs or sends nothing. SIGTERM finishes the requests in hand and exits 0.
+or a producer that crosses a fork hangs or sends nothing. SIGTERM finishes the requests in hand and exits 0. Killing the
+process ends its workers too, and frees the port at once.
 """
 
 import os
+import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -67,6 +69,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             "graceful_timeout": GRACEFUL_SECONDS,
             "logger_class": _Log,
             "control_socket_disable": True,
+            "post_fork": _end_with_master(),
             "child_exit": _forget_worker,
         }
         super().__init__()
@@ -77,6 +80,25 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
 
     def load(self) -> Flask:
         return self._app_factory()
+
+
+def _end_with_master() -> Callable[[Any, Any], None]:
+    """Return the hook that ends a worker when its master dies.
+
+    A worker whose master was killed would keep the port, and so keep the next master from starting, for as long as
+    clients talk to it. Of this pipe the master alone holds the writing end, so its end can be read by every worker.
+    """
+    reading, writing = os.pipe()
+
+    def wait_for_end() -> None:
+        os.read(reading, 1)
+        os._exit(1)
+
+    def tie(_arbiter: Any, _worker: Any) -> None:
+        os.close(writing)
+        threading.Thread(target=wait_for_end, name="end-with-master", daemon=True).start()
+
+    return tie
 
 
 def _forget_worker(_arbiter: Any, worker: Any) -> None:

@@ -154,3 +154,23 @@ def test_sigterm_finishes_the_request_in_hand_and_ends_with_0(
         server.process.send_signal(signal.SIGTERM)
         assert answer.result()[0] == 201
         assert server.process.wait(15) == 0
+
+
+def test_a_killed_server_leaves_its_port_to_the_next(database_url: str, engine: Engine, tmp_path: Path) -> None:
+    """Its worker goes with it, also while clients keep their connections open."""
+    with serving(database_url, tmp_path) as killed:
+        connection = http.client.HTTPConnection("127.0.0.1", killed.port, timeout=10)
+        connection.request("GET", "/healthz")
+        connection.getresponse().read()
+        killed.process.kill()
+        killed.process.wait(10)
+        eventually(lambda: _is_free(killed.port), 2, describe="the port is free")
+        connection.close()
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as attempt:
+        attempt.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        attempt.bind(("127.0.0.1", port))
+        attempt.listen()
+    return True
