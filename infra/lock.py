@@ -6,6 +6,7 @@ path in ``UV``); checking them downloads for each platform with pip.
 """
 
 import itertools
+import json
 import os
 import shutil
 import subprocess
@@ -19,7 +20,11 @@ PYTHON = PROJECT / ".venv" / "bin" / "python"
 PLATFORMS = {
     "Linux x86-64": ("manylinux_2_28_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64"),
     "Linux arm64": ("manylinux_2_28_aarch64", "manylinux_2_17_aarch64", "manylinux2014_aarch64"),
-    "macOS arm64": ("macosx_13_0_arm64", "macosx_12_0_arm64", "macosx_11_0_arm64", "macosx_10_9_universal2"),
+    "macOS arm64": tuple(
+        f"macosx_{version}_{kind}"
+        for version in ("13_0", "12_0", "11_0", "10_15", "10_13", "10_12", "10_9")
+        for kind in ("arm64", "universal2")
+    ),
 }
 PYTHONS = ("3.11", "3.12", "3.13")
 COMPILE = (
@@ -101,8 +106,6 @@ def markers_resolved(lock_file: Path, platform: str, python: str) -> str:
         "        line = requirement + ' \\\\\\n'\n"
         "    if keep: print(line, end='')\n"
     )
-    import json
-
     done = subprocess.run(
         [PYTHON, "-c", code, lock_file, json.dumps(environment)], capture_output=True, text=True, check=True
     )

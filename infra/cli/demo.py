@@ -49,16 +49,16 @@ def _prologue(scenario: Scenario, variant: Variant | None) -> None:
     text = Text()
     text.append(_("A shop takes orders. For each order the customer must get exactly one invoice, by e-mail.") + "\n")
     text.append(
-        _("Five programs pass the work on, and each of them can die at any moment, which is what we will see to.")
+        _("Several programs pass the work on to each other. Each can die at any moment, and we will see to that.")
     )
     text.append("\n\n")
     text.append(_("order → note in the same database → relay → Kafka → billing → invoice → e-mail"), "cyan")
     text.append("\n\n")
-    text.append(_("Whoever carries a message and dies before he could tick it off will have it carried again."))
-    text.append("\n")
     text.append(
-        _("So messages come twice. The receiver keeps a book of what he has done, the inbox, and does nothing twice.")
+        _("A messenger who dies before ticking a message off leaves it to be carried again, so messages come twice.")
     )
+    text.append("\n")
+    text.append(_("The receiver keeps a book of what has been done, the inbox, and does nothing a second time."))
     if variant is not None:
         text.append("\n\n")
         text.append(_("Today without: {guard}.").format(guard=variant.guard), "bold red")
@@ -84,4 +84,5 @@ def _epilogue(finished: Finished, verdict: Verdict, variant: Variant | None) -> 
     for command, why in suggestions:
         lines.append(f"  {command:<{width}}", "cyan")
         lines.append(f"  {why}\n", "dim")
-    out.print(Padding(lines, (1, 0, 0, 0)), soft_wrap=True)
+    out.print()
+    out.print(lines, soft_wrap=True)

@@ -105,7 +105,8 @@ class Postgres:
             connection.execute("SELECT pg_is_in_recovery()")
 
     def destroy(self) -> None:
-        """Delete all data. The server must be down."""
+        """Delete all data. The server must be down; what is left of it is waited for."""
+        self._end_orphans()
         if self.data.exists():
             shutil.rmtree(self.data)
 

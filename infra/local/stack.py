@@ -101,12 +101,13 @@ class LocalStack:
         return [self.deployment(), *runs]
 
     def destroy(self, report: Report = _silent) -> None:
-        """Stop everything and delete all data and logs; ports and secrets stay as they are."""
+        """End everything at once and delete all data and logs; ports and secrets stay as they are."""
+        report("Ending all processes")
         for deployment in self.deployments():
-            deployment.stop()
-        self.servers_down(report)
-        report("Deleting databases, topics and queues")
+            deployment.kill()
         with self.home.locked():
+            self.supervisor().kill()
+            report("Deleting databases, topics and queues")
             for server in self._servers():
                 server.destroy()
             for folder in (self.home.main, self.home.runs, self.home.servers):

@@ -110,6 +110,14 @@ class Supervisor:
         with contextlib.suppress(*_AWAY, xmlrpc.client.Error):
             self._call("stopAllProcesses", True)
 
+    def kill(self) -> None:
+        """End everything at once, without letting work finish: for data that are deleted next."""
+        daemon = self._daemon()
+        doomed = [*([daemon] if daemon else []), *self.orphans()]
+        for process in doomed:  # the supervisor first, or it would start the others again
+            _signal_group(process, signal.SIGKILL)
+        psutil.wait_procs(doomed, timeout=_STOP_SLACK_SECONDS)
+
     def start_process(self, name: str) -> None:
         if self.state(name) in {"STARTING", "RUNNING"}:
             return
@@ -163,7 +171,7 @@ class Supervisor:
         psutil.wait_procs(stubborn, timeout=_STOP_SLACK_SECONDS)
 
     def orphans(self) -> list[psutil.Process]:
-        """Return the processes that a supervisor of this folder started and that still run."""
+        """Return what runs and was started by a supervisor of this folder, whether or not that one still runs."""
         return [process for note in self._launches.glob("*.pid") if (process := _from_note(note))]
 
     @property
