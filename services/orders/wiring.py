@@ -26,6 +26,7 @@ def build_api(settings: ApiSettings, *, engine: Engine | None = None) -> Flask:
         settings.instance,
         pool_size=THREADS,
         pool_timeout=settings.wait_seconds,
+        hide_parameters=True,  # an error in the log must not carry a customer's address
     )
 
     def ready() -> None:
@@ -63,7 +64,9 @@ def build_consumer(
             )
         ),
         engine=engine
-        or create_engine(settings.database_url, settings.database_password_file, settings.instance, pool_size=1),
+        or create_engine(
+            settings.database_url, settings.database_password_file, settings.instance, pool_size=1, hide_parameters=True
+        ),
         inbox=inbox or DatabaseInbox(settings.consumer_group),
         handler=handler,
         group=settings.consumer_group,

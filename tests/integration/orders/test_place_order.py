@@ -10,6 +10,7 @@ from uuid import uuid4
 import pytest
 from flask.testing import FlaskClient
 from sqlalchemy import Connection, Engine, event, select, text
+from structlog.testing import capture_logs
 from werkzeug.test import TestResponse
 
 from services.orders import tables
@@ -92,6 +93,17 @@ def test_a_failure_of_any_statement_leaves_nothing(client: FlaskClient, engine: 
     assert failed.status_code == 500
     assert rows(COUNTS) == [{"orders": 0, "events": 0, "keys": 0}]
     assert client.post("/orders", data=order_body(), headers=order_headers("k-1")).status_code == 201
+
+
+@pytest.mark.parametrize("table", ["orders", "outbox"])
+def test_a_failure_tells_the_log_nothing_of_the_customer(settings: ApiSettings, engine: Engine, table: str) -> None:
+    """The error that is logged names the statement, not what it carried."""
+    app = build_api(settings)
+    with trigger(engine, table, "RAISE EXCEPTION USING MESSAGE = 'no';"), capture_logs() as lines:
+        app.test_client().post("/orders", data=order_body(), headers=order_headers())
+    [error] = [line["exc_info"] for line in lines if line["event"] == "request failed"]
+    assert f"INSERT INTO {table}" in str(error)
+    assert "ada" not in str(error)
 
 
 def test_a_crash_after_the_commit_is_healed_by_the_retry(client: FlaskClient, rows: Rows) -> None:
