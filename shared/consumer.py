@@ -27,7 +27,7 @@ from shared import database, envelope
 from shared.delivery_log import batch_lines
 from shared.errors import PermanentError, RefusedError, TransientError
 from shared.failpoints import Failpoint, reach
-from shared.group_metadata import generation_of
+from shared.group_metadata import UNKNOWN_GENERATION, generation_of
 from shared.inbox import Delivery, Inbox
 from shared.logs import get_logger
 from shared.retry import Backoff
@@ -125,8 +125,7 @@ class Consumer:
         return self._read([first, *self._kafka.consume(self._batch_size - 1, 0)])
 
     def _read(self, messages: Iterable[Message]) -> list[Delivery]:
-        metadata = self._kafka.consumer_group_metadata()
-        member, generation = self._kafka.memberid() or "", generation_of(metadata)
+        member, generation = self._kafka.memberid() or "", self._generation()
         batch = []
         for message in messages:
             error = message.error()
@@ -237,9 +236,15 @@ class Consumer:
             what,
             group=self._group,
             member=self._kafka.memberid(),
-            generation=generation_of(self._kafka.consumer_group_metadata()),
+            generation=self._generation(),
             partitions=sorted(f"{p.topic}[{p.partition}]" for p in partitions),
         )
+
+    def _generation(self) -> int:
+        try:
+            return generation_of(self._kafka.consumer_group_metadata())
+        except RuntimeError:  # what the client says of a group that it has left or not yet joined
+            return UNKNOWN_GENERATION
 
     def _count(self, batch: Sequence[Delivery], fresh: Sequence[Delivery], seconds: float) -> None:
         CONSUMED.labels(self._group).inc(len(batch))

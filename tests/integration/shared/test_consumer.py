@@ -1,0 +1,241 @@
+"""The consumer loop on a real topic and a real database: once, in order, and never a gap."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from uuid import UUID
+
+import pytest
+from confluent_kafka import Consumer as KafkaConsumer
+from confluent_kafka import Producer
+from sqlalchemy import Connection, Engine, MetaData, text
+
+from shared import database, failpoints
+from shared.clock import utc_now
+from shared.consumer import Consumer
+from shared.envelope import Envelope, to_headers
+from shared.errors import TransientError
+from shared.events import OrderConfirmed
+from shared.failpoints import Failpoint
+from shared.inbox import DatabaseInbox, Delivery, inbox_table
+from shared.kafka import consumer_config, producer_config
+from shared.outbox import new_event
+from tests.conftest import DatabaseFactory, TopicFactory, eventually
+
+PARTITIONS = 3
+
+
+class Died(BaseException):
+    """What a killed consumer looks like from inside."""
+
+
+@pytest.fixture
+def engine(postgres_url: DatabaseFactory) -> Iterator[Engine]:
+    engine = database.create_engine(postgres_url(), None, "test")
+    metadata = MetaData()
+    inbox_table(metadata)
+    metadata.create_all(engine)
+    with engine.begin() as connection:
+        connection.execute(text("CREATE TABLE effect (id bigserial, aggregate_id text, version int)"))
+    yield engine
+    engine.dispose()
+
+
+@dataclass
+class Group:
+    """One consumer group on a topic of its own, with the effects that its members had."""
+
+    bootstrap: str
+    topic: str
+    engine: Engine
+    protocol: str = "consumer"
+
+    def publish(self, *events: Envelope) -> None:
+        producer = Producer(producer_config(self.bootstrap, "test"))
+        for event in events:
+            producer.produce(self.topic, event.payload, event.aggregate_id.encode(), headers=to_headers(event))
+        assert producer.flush(20) == 0
+
+    def member(self, handler: Callable[[Connection, Sequence[Delivery]], None] | None = None) -> Consumer:
+        config = consumer_config(self.bootstrap, f"{self.topic}.group", "test", self.protocol)
+        return Consumer(
+            kafka=KafkaConsumer(config),
+            engine=self.engine,
+            inbox=DatabaseInbox("test"),
+            handler=handler or write_effects,
+            group=f"{self.topic}.group",
+            topics=[self.topic],
+        )
+
+    def effects(self) -> list[tuple[str, int]]:
+        with self.engine.connect() as connection:
+            rows = connection.execute(text("SELECT aggregate_id, version FROM effect ORDER BY id"))
+            return [(row.aggregate_id, row.version) for row in rows]
+
+
+@pytest.fixture(params=["consumer", "classic"])
+def group(request: pytest.FixtureRequest, kafka: str, topic: TopicFactory, engine: Engine) -> Group:
+    return Group(kafka, topic(PARTITIONS), engine, request.param)
+
+
+@pytest.fixture(autouse=True)
+def disarmed() -> Iterator[None]:
+    yield
+    failpoints.disarm()
+
+
+def write_effects(connection: Connection, batch: Sequence[Delivery]) -> None:
+    for delivery in batch:
+        connection.execute(
+            text("INSERT INTO effect (aggregate_id, version) VALUES (:id, :version)"),
+            {"id": delivery.envelope.aggregate_id, "version": delivery.envelope.aggregate_version},
+        )
+
+
+def event(aggregate_id: str, version: int) -> Envelope:
+    new = new_event(
+        "order", aggregate_id, version, OrderConfirmed(order_id=aggregate_id, invoice_number="1"), source="/orders"
+    )
+    return Envelope(
+        new.event_id, new.type, new.source, "order", aggregate_id, version, new.dataschema, new.payload, utc_now()
+    )
+
+
+class Running:
+    """A member in a thread of its own, ended at the end of the block."""
+
+    def __init__(self, consumer: Consumer) -> None:
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, args=(consumer,))
+        self.died: BaseException | None = None
+
+    def __enter__(self) -> "Running":
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stop.set()
+        self._thread.join()
+
+    def ended(self) -> bool:
+        return not self._thread.is_alive()
+
+    def _run(self, consumer: Consumer) -> None:
+        try:
+            consumer.run(self._stop)
+        except BaseException as error:  # noqa: BLE001  # the test looks at it
+            self.died = error
+
+
+def die_once_at(point: Failpoint) -> None:
+    deaths: list[Failpoint] = []
+
+    def hook(reached: Failpoint) -> None:
+        if reached is point and not deaths:
+            deaths.append(point)
+            raise Died(point)
+
+    failpoints.arm(hook)
+
+
+def test_each_event_has_one_effect_in_the_order_of_its_aggregate(group: Group) -> None:
+    """A group that has never been here starts at the beginning."""
+    group.publish(*[event(f"order-{n}", version) for version in (1, 2, 3) for n in range(10)])
+    with Running(group.member()):
+        eventually(lambda: len(group.effects()) == 30, 30, "all events have their effect")
+    for n in range(10):
+        assert [version for aggregate, version in group.effects() if aggregate == f"order-{n}"] == [1, 2, 3]
+
+
+def test_a_copy_of_an_event_changes_nothing(group: Group) -> None:
+    """Neither in one batch with the first nor in a later one: the event's id decides, not its offset."""
+    first = event("order-1", 1)
+    group.publish(first, first)
+    with Running(group.member()):
+        eventually(lambda: len(group.effects()) >= 1, 30, "the event has its effect")
+        group.publish(first, event("order-1", 2))
+        eventually(lambda: ("order-1", 2) in group.effects(), 30, "the event behind the copy has its effect")
+    assert group.effects() == [("order-1", 1), ("order-1", 2)]
+
+
+@pytest.mark.parametrize(
+    "point",
+    [
+        Failpoint.CONSUMER_AFTER_POLL_BEFORE_TRANSACTION,
+        Failpoint.CONSUMER_AFTER_EFFECT_BEFORE_COMMIT,
+        Failpoint.CONSUMER_AFTER_COMMIT_BEFORE_OFFSET,
+    ],
+)
+def test_a_death_at_any_step_loses_and_doubles_nothing(group: Group, point: Failpoint) -> None:
+    """The next member receives the same events again, and each has one effect."""
+    group.publish(*[event("order-1", version) for version in range(1, 6)])
+    die_once_at(point)
+    with Running(group.member()) as first:
+        eventually(first.ended, 30, "the first member dies")
+    assert isinstance(first.died, Died)
+    with Running(group.member()):
+        eventually(lambda: len(group.effects()) >= 5, 30, "the second member applies what is left")
+    assert group.effects() == [("order-1", version) for version in range(1, 6)]
+
+
+def test_a_database_that_is_away_is_waited_for(group: Group) -> None:
+    """The batch is held, the member stays in its group, and everything is applied in order afterwards."""
+    failures = iter([TransientError("away")] * 3)
+
+    def handler(connection: Connection, batch: Sequence[Delivery]) -> None:
+        write_effects(connection, batch)
+        if error := next(failures, None):
+            raise error
+
+    group.publish(*[event("order-1", version) for version in range(1, 4)])
+    with Running(group.member(handler)) as member:
+        eventually(lambda: len(group.effects()) == 3, 30, "the batch is applied at last")
+        group.publish(event("order-1", 4))
+        eventually(lambda: len(group.effects()) == 4, 30, "its partition goes on")
+    assert member.died is None
+    assert group.effects() == [("order-1", version) for version in range(1, 5)]
+
+
+def test_an_error_that_is_no_outage_ends_the_member_and_commits_nothing(group: Group) -> None:
+    """A bug is loud, and the batch is there again afterwards."""
+
+    def handler(_connection: Connection, _batch: Sequence[Delivery]) -> None:
+        raise ZeroDivisionError
+
+    group.publish(event("order-1", 1))
+    with Running(group.member(handler)) as broken:
+        eventually(broken.ended, 30, "the member ends")
+    assert isinstance(broken.died, ZeroDivisionError)
+    with Running(group.member()):
+        eventually(lambda: group.effects() == [("order-1", 1)], 30, "another member applies the event")
+
+
+def test_where_and_by_whom_an_event_was_applied_stands_in_the_inbox(group: Group) -> None:
+    """Topic, partition, offset, member and the group's generation."""
+    group.publish(event("order-1", 1))
+    with Running(group.member()):
+        eventually(lambda: len(group.effects()) == 1, 30, "the event has its effect")
+    with group.engine.connect() as connection:
+        row = connection.execute(text("SELECT * FROM inbox")).one()
+    assert (row.consumer, row.topic, row.offset, row.aggregate_id, row.aggregate_version) == (
+        "test",
+        group.topic,
+        0,
+        "order-1",
+        1,
+    )
+    assert row.member
+    assert row.generation >= 1
+    assert isinstance(row.event_id, UUID)
+
+
+def test_a_second_member_takes_its_part_and_gives_it_back(group: Group) -> None:
+    """Members may come and go under load: every event has one effect."""
+    with Running(group.member()):
+        group.publish(*[event(f"order-{n}", 1) for n in range(50)])
+        with Running(group.member()):
+            group.publish(*[event(f"order-{n}", 2) for n in range(50)])
+            eventually(lambda: len(group.effects()) == 100, 30, "both generations apply")
+        group.publish(*[event(f"order-{n}", 3) for n in range(50)])
+        eventually(lambda: len(group.effects()) == 150, 30, "the one that stays goes on with all")
+    assert len(set(group.effects())) == 150
