@@ -13,13 +13,15 @@ from typing import Any, Final
 from uuid import UUID
 
 import msgspec
-from celery import Celery, signals
+from celery import Celery, Task, signals
+from celery.exceptions import Reject
 from celery.platforms import SecurityWarning
 from sqlalchemy import Engine
 from sqlalchemy.exc import InterfaceError, OperationalError
 
 from services.notifications.errors import MailRefused
 from services.notifications.mailer import Mailer
+from services.notifications.redis_transport import Transport
 from services.notifications.send_invoice import InvoiceSender
 from services.notifications.settings import Settings
 from shared.database import create_engine
@@ -29,6 +31,17 @@ from shared.events import SendInvoice
 TASK: Final = "notifications.send_invoice"
 
 Send = Callable[[UUID, SendInvoice], None]
+
+
+class KeptTask(Task):  # type: ignore[misc]  # Celery ships no types
+    """A task whose command stays in the queue when its next attempt cannot be put there."""
+
+    def retry(self, *args: Any, **options: Any) -> Any:
+        try:
+            return super().retry(*args, **options)
+        except Reject as error:
+            # Celery would drop the message here: the queue did not take the next attempt.
+            raise Reject(error.reason, requeue=True) from error
 
 
 class Worker:
@@ -89,6 +102,7 @@ def build_app(settings: Settings, send: Send) -> Celery:
         worker_hijack_root_logger=False,
         worker_redirect_stdouts=False,
         worker_enable_remote_control=False,
+        broker_transport=f"{Transport.__module__}:{Transport.__name__}",
         broker_connection_retry_on_startup=True,
         broker_connection_max_retries=None,
         broker_transport_options={
@@ -106,6 +120,7 @@ def build_app(settings: Settings, send: Send) -> Celery:
 def _register(app: Celery, settings: Settings, send: Send) -> None:
     @app.task(  # type: ignore[untyped-decorator]  # Celery ships no types
         name=TASK,
+        base=KeptTask,
         autoretry_for=(TransientError, OperationalError, InterfaceError),
         max_retries=settings.retries,
         # Exponential from one second, full jitter.

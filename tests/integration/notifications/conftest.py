@@ -10,7 +10,7 @@ from sqlalchemy import Engine
 
 from shared.database import create_engine
 from tests.conftest import DatabaseFactory
-from tests.integration.notifications.processes import Process, Queue, Sink, free_port
+from tests.integration.notifications.processes import OwnRedis, Process, Queue, Sink, free_port
 
 INI = Path(__file__).parents[3] / "infra" / "alembic.ini"
 
@@ -83,3 +83,16 @@ def queue(redis_url: str) -> Iterator[Queue]:
     queue = Queue(redis_url)
     yield queue
     queue.close()
+
+
+@pytest.fixture
+def own_redis(tmp_path: Path) -> Iterator[OwnRedis]:
+    """Return a Redis of the test's own that is up, as durable as the stack's."""
+    port = free_port()
+    settings = {"port": port, "bind": "127.0.0.1", "dir": tmp_path, "appendonly": "yes", "appendfsync": "always"}
+    options = tuple(word for name, value in settings.items() for word in (f"--{name}", str(value)))
+    redis = OwnRedis(options, {}, tmp_path / "redis.log", port)
+    redis.start()
+    yield redis
+    if redis.running:
+        redis.end()

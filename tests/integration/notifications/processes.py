@@ -13,7 +13,9 @@ from uuid import UUID
 
 import msgspec
 from celery import Celery
+from redis import Redis
 
+from infra.local.redis import server
 from shared.events import SendInvoice
 from tests.conftest import eventually
 
@@ -39,12 +41,15 @@ class Process:
     def start(self) -> None:
         with self.log.open("ab") as log:
             self.running = subprocess.Popen(
-                [sys.executable, "-m", *self.arguments],
+                self.command(),
                 env={**os.environ, **self.environment},
                 cwd=PROJECT,
                 stdout=log,
                 stderr=log,
             )
+
+    def command(self) -> list[str]:
+        return [sys.executable, "-m", *self.arguments]
 
     def end(self, how: signal.Signals = signal.SIGTERM) -> int:
         """Send a signal and return the exit status."""
@@ -76,6 +81,28 @@ class Sink(Process):
     def _answers(self) -> bool:
         with socket.create_connection(("127.0.0.1", self.port), timeout=1) as connection:
             return connection.recv(3) == b"220"
+
+
+@dataclass
+class OwnRedis(Process):
+    """A Redis that a test may kill."""
+
+    port: int = 0
+
+    @property
+    def url(self) -> str:
+        return f"redis://127.0.0.1:{self.port}/0"
+
+    def command(self) -> list[str]:
+        return [str(server()), *self.arguments]
+
+    def start(self) -> None:
+        super().start()
+        eventually(self._answers, 20, describe=lambda: self.log.read_text())
+
+    def _answers(self) -> bool:
+        with Redis.from_url(self.url, socket_timeout=1) as client:
+            return bool(client.ping())
 
 
 class Queue:

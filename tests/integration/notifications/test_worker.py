@@ -8,7 +8,7 @@ from sqlalchemy import Engine, text
 from shared.failpoints import Failpoint
 from tests.conftest import eventually
 from tests.integration.notifications.conftest import StartWorker
-from tests.integration.notifications.processes import Queue, Sink
+from tests.integration.notifications.processes import OwnRedis, Queue, Sink
 from tests.unit.notifications.commands import command
 
 
@@ -89,6 +89,29 @@ def test_a_mail_that_the_server_refuses_is_not_tried_for_ever(
         lambda: ledger(engine) == [(str(too_large), "refused", 1), (str(good), "sent", 1)], 30, lambda: ledger(engine)
     )
     assert [mail["invoice_number"] for mail in sink.mails()] == ["INV-2026-000002"]
+
+
+def test_a_queue_that_is_killed_and_comes_back_costs_time_and_no_mail(
+    engine: Engine, sink: Sink, start_worker: StartWorker, own_redis: OwnRedis
+) -> None:
+    """Killed in the middle of the work, with a mail server that is down as well: the worker finds its way back."""
+    queue = Queue(own_redis.url)
+    start_worker(REDIS_URL=own_redis.url)
+    total = 0
+    for mail_server_is_up in (True, False, True):
+        if not mail_server_is_up:
+            sink.end()
+        for _ in range(15):
+            queue.put(uuid4(), command(number=f"INV-2026-{total:06d}"))
+            total += 1
+        eventually(lambda: len(ledger(engine)) > total - 15, 30)  # noqa: B023
+        own_redis.end(signal.SIGKILL)
+        own_redis.start()
+        if not mail_server_is_up:
+            sink.start()
+        eventually(lambda: [row[1] for row in ledger(engine)] == ["sent"] * total, 60)  # noqa: B023
+    queue.close()
+    assert len({mail["message_id"] for mail in sink.mails()}) == len(sink.mails()) == total
 
 
 def test_a_broken_task_does_not_stop_the_worker(

@@ -40,6 +40,7 @@ def test_a_retry_in_another_process_gives_the_same_bytes(currency: str) -> None:
         [sys.executable, "-c", _RENDER_ELSEWHERE], input=msgspec.json.encode(wanted), capture_output=True, check=True
     )
     assert again.stdout == render(wanted)
+    assert b"/CreationDate (D:20260131123456Z)" in again.stdout, "the invoice's date, not the clock's"
 
 
 def test_another_command_gives_another_file() -> None:
