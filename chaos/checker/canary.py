@@ -10,7 +10,7 @@ from enum import StrEnum
 from gettext import gettext as _
 
 from chaos.checker.evidence import Evidence
-from chaos.checker.finding import CannotPlant, Counterexample, Invariant, NotApplicable
+from chaos.checker.finding import CannotPlant, Counterexample, Family, Invariant, NotApplicable
 from chaos.checker.lines import Unusable
 
 
@@ -31,7 +31,7 @@ class Canary:
 def release(invariant: Invariant, cut: Evidence) -> Canary:
     """Plant the invariant's violation in a sample and say whether the invariant sees it."""
     try:
-        before = _findings(invariant, cut)
+        before = _known(invariant, cut)
         planted = invariant.plant(cut)
         found = any(finding not in before for finding in invariant.check(planted))
     except CannotPlant as nothing:
@@ -45,7 +45,14 @@ def release(invariant: Invariant, cut: Evidence) -> Canary:
     return Canary(invariant.id, Fate.FOUND if found else Fate.MISSED)
 
 
-def _findings(invariant: Invariant, cut: Evidence) -> frozenset[Counterexample]:
+def _known(invariant: Invariant, cut: Evidence) -> frozenset[Counterexample]:
+    """Return what the invariant says of the sample itself, which is therefore not the canary.
+
+    A vacuity rule asks whether something happened anywhere in the run. A sample in which it did not is as good a
+    violation as one that was planted, so nothing is discounted.
+    """
+    if invariant.family is Family.VACUITY:
+        return frozenset()
     try:
         return frozenset(invariant.check(cut))
     except NotApplicable:

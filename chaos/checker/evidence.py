@@ -207,6 +207,11 @@ class Evidence:
         return {order.order_id: order for order in self.orders}
 
     @cached_property
+    def attempts_of(self) -> dict[str, list[Intent]]:
+        """The attempts on each order, by the client's own name for it."""
+        return grouped(self.intents, lambda attempt: attempt.order_ref)
+
+    @cached_property
     def event_of(self) -> dict[str, Event]:
         return {event.event_id: event for event in self.events}
 

@@ -13,7 +13,7 @@ from typing import Any
 
 Row = dict[str, Any]
 
-PIECE_BYTES = 1 << 20
+PIECE_BYTES = 1 << 17
 
 
 class Unusable(Exception):

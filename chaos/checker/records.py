@@ -53,19 +53,18 @@ class Event(NamedTuple):
     lane: int
     destination: str
     type: str
-    digest: str
+    digest: bytes
     occurred_at: str
 
 
 class Facts(NamedTuple):
     """What a payload says, as far as an invariant asks."""
 
-    order_id: str | None
     currency: str | None
     amount_minor: int | None
-    number: str | None
     reason: str | None
-    issued_at: str | None
+    day: str | None
+    """The UTC day on which it was issued."""
 
 
 class Copy(NamedTuple):
@@ -79,7 +78,8 @@ class Copy(NamedTuple):
     aggregate_type: str | None
     aggregate_id: str | None
     version: int | None
-    digest: str
+    digest: bytes
+    """The first half of the SHA-256 of the payload; of both, when the archiver's own differs from what it kept."""
     facts: Facts
     timestamp: str | None
 

@@ -62,8 +62,10 @@ def progress_under_faults(evidence: Evidence) -> Iterator[Counterexample]:
     healed = [when(mark.at) for mark in evidence.faults if mark.phase == "heal"]
     if not begun or not healed:
         raise NotApplicable(_("no fault was injected and healed"))
-    if not any(min(begun) <= when(invoice.applied_at) <= max(healed) for invoice in evidence.invoices):
-        yield Counterexample(_("not one invoice was issued between the first fault and the last healing"))
+    first, last = min(begun), max(healed)
+    if not any(first <= when(invoice.applied_at) <= last for invoice in evidence.invoices):
+        sentence = _("not one invoice was issued in the {seconds:.1f} s between the first fault and the last healing")
+        yield Counterexample(sentence.format(seconds=last - first))
 
 
 def recovery_in_time(evidence: Evidence) -> Iterator[Counterexample]:

@@ -67,7 +67,9 @@ def _identity(row: Event | Copy) -> tuple[object, ...]:
 def _difference(copy: Copy, written: Event | Copy) -> str:
     if _identity(copy) != _identity(written):
         return f"{_identity(copy)} ≠ {_identity(written)}"
-    return _("payload {copy}… instead of {written}…").format(copy=copy.digest[:12], written=written.digest[:12])
+    return _("payload {copy}… instead of {written}…").format(
+        copy=copy.digest.hex()[:12], written=written.digest.hex()[:12]
+    )
 
 
 def one_partition(evidence: Evidence) -> Iterator[Counterexample]:

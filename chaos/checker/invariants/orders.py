@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from gettext import gettext as _
 
-from chaos.checker.evidence import Evidence, grouped
+from chaos.checker.evidence import Evidence
 from chaos.checker.finding import Counterexample
 from chaos.checker.records import CreditNote, IdempotencyKey, Intent, Invoice, Order
 
@@ -21,7 +21,7 @@ def ends_as_intended(evidence: Evidence) -> Iterator[Counterexample]:
     """S00: every accepted order ends as its client foretold."""
     poisoned = evidence.poisoned
     ends = Ends(evidence)
-    for attempts in grouped(evidence.intents, lambda intent: intent.order_ref).values():
+    for attempts in evidence.attempts_of.values():
         order_id = accepted_as(attempts)
         if order_id is None or order_id in poisoned:
             continue

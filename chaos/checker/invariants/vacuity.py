@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from gettext import gettext as _
 
-from chaos.checker.evidence import Evidence, grouped
+from chaos.checker.evidence import Evidence
 from chaos.checker.finding import Counterexample, NotApplicable
 from chaos.checker.invariants.liveness import when
 from chaos.checker.invariants.orders import INVOICED, accepted_as, allowed_ends
@@ -84,7 +84,7 @@ def _succeeded(evidence: Evidence) -> set[str]:
     done = {attempt.op for attempt in evidence.intents if attempt.result == "ok"}
     if any(attempt.result == "ok" and attempt.replayed for attempt in evidence.intents):
         done.add("replayed")
-    for attempts in grouped(evidence.intents, lambda attempt: attempt.order_ref).values():
+    for attempts in evidence.attempts_of.values():
         ends = allowed_ends(attempts)
         if len(ends) == 1 and accepted_as(attempts):
             done |= ends

@@ -23,11 +23,13 @@ def order_never_billed(evidence: Evidence) -> Evidence:
 def inbox_row_missing(evidence: Evidence) -> Evidence:
     """Take away the inbox row of an event that its group has consumed and committed."""
     firsts, marks, poisoned = evidence.first_copies, evidence.mark_of, evidence.poisoned
+    groups = evidence.inbox_of
     row = pick(
         (
             row
             for row in evidence.inbox
             if (copy := firsts.get(row.event_id))
+            and len(groups[row.group]) > 1
             and (mark := marks.get((row.group, copy.topic, copy.partition)))
             and copy.offset < (mark.committed or 0)
             and poisoned.isdisjoint((copy.aggregate_id, spot(copy)))

@@ -48,7 +48,7 @@ def stranger_in_log(evidence: Evidence) -> Evidence:
 
 def copy_altered(evidence: Evidence) -> Evidence:
     copy = _known(evidence)
-    return evidence.replacing(copies=instead(evidence.copies, copy, copy._replace(digest="altered")))
+    return evidence.replacing(copies=instead(evidence.copies, copy, copy._replace(digest=b"altered")))
 
 
 def second_partition(evidence: Evidence) -> Evidence:

@@ -23,7 +23,7 @@ def none_suppressed(evidence: Evidence) -> Evidence:
 
 def nothing_succeeded(evidence: Evidence) -> Evidence:
     intents = [intent._replace(result="info") for intent in evidence.intents]
-    return evidence.replacing(intents=intents)
+    return evidence.expecting(operations=["place"]).replacing(intents=intents)
 
 
 def struck_at_rest(evidence: Evidence) -> Evidence:

@@ -1,0 +1,91 @@
+"""A checker that has gone blind is caught by its own canaries."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from chaos.checker.canary import Fate
+from chaos.checker.evidence import Evidence
+from chaos.checker.finding import Counterexample, Invariant
+from chaos.checker.registry import INVARIANTS
+from chaos.checker.verdict import Answer, Status, judge
+from tests.unit.checker.builder import History, every_shape
+
+
+def always_holds(_evidence: Evidence) -> Iterator[Counterexample]:
+    return iter(())
+
+
+def always_breaks_down(_evidence: Evidence) -> Iterator[Counterexample]:
+    raise RuntimeError("sabotaged")
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return every_shape(fencing=False).write(tmp_path_factory.mktemp("good"))
+
+
+@pytest.mark.parametrize("blind", INVARIANTS, ids=lambda invariant: invariant.id)
+def test_a_rule_that_always_holds_is_a_dead_checker(good: Path, blind: Invariant) -> None:
+    """Each rule in turn replaced by one that finds nothing turns a PASS into CHECKER_DEAD, by its own canary."""
+    sabotaged = [replace(i, check=always_holds) if i is blind else i for i in INVARIANTS]
+
+    verdict = judge(good, invariants=sabotaged)
+
+    assert verdict.status is Status.CHECKER_DEAD
+    assert [c.invariant for c in verdict.canaries if c.fate is not Fate.FOUND] == [blind.id]
+    assert verdict.broken == ("W07",)
+
+
+def test_a_rule_that_breaks_down_is_no_pass(good: Path) -> None:
+    """A check that raises has looked at nothing: it is UNKNOWN, and its canary is missed."""
+    sabotaged = [replace(i, check=always_breaks_down) if i.id == "S11" else i for i in INVARIANTS]
+
+    verdict = judge(good, invariants=sabotaged)
+
+    assert verdict.unknown == ("S11",)
+    assert verdict.status is Status.CHECKER_DEAD
+
+
+def test_canaries_leave_the_evidence_alone(good: Path) -> None:
+    """Planting violations changes neither the files nor what a second judgement says."""
+    before = {path: path.read_bytes() for path in good.rglob("*") if path.is_file()}
+
+    assert judge(good).status is judge(good).status is Status.PASS
+    assert {path: path.read_bytes() for path in good.rglob("*") if path.is_file()} == before
+
+
+def test_a_run_with_nothing_to_spoil_says_so(tmp_path: Path) -> None:
+    """Where a canary cannot be planted, W07 is broken and the run is VACUOUS: the checker was not tested."""
+    history = History(operations=[])
+    history.order("declined", amount=1_000_001)
+
+    verdict = judge(history.finish().write(tmp_path))
+
+    assert {c.fate for c in verdict.canaries} == {Fate.FOUND, Fate.NOTHING_TO_SPOIL}
+    assert verdict.broken == ("W07",)
+    assert verdict.status is Status.VACUOUS
+
+
+def test_canaries_can_be_left_out(good: Path) -> None:
+    """Without canaries W07 does not apply."""
+    verdict = judge(good, canaries=False)
+
+    assert verdict.canaries == ()
+    assert next(r.answer for r in verdict.results if r.invariant == "W07") is Answer.NOT_APPLICABLE
+
+
+def test_a_red_run_still_finds_its_canaries(tmp_path: Path) -> None:
+    """Real violations do not hide planted ones."""
+    history = every_shape()
+    history.rows["mail"] = history.rows["mail"][4:]
+    history.rows["db/billing/payment"][0]["amount_minor"] += 1
+
+    verdict = judge(history.write(tmp_path))
+
+    assert verdict.status is Status.FAIL
+    assert {c.fate for c in verdict.canaries} == {Fate.FOUND}

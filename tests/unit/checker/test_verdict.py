@@ -1,0 +1,203 @@
+"""The verdict: which bad thing outranks which, what is written down, and what happens to evidence with holes."""
+
+from __future__ import annotations
+
+import json
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from chaos.checker.canary import Canary, Fate
+from chaos.checker.finding import Family
+from chaos.checker.verdict import Answer, Result, Status, judge, status_of, write
+from tests.unit.checker.builder import History, every_shape
+
+FILES = {
+    "intents.jsonl": {"S00", "S01", "S02", "S03", "S24", "W04"},
+    "log.jsonl": {
+        "S05",
+        "S06",
+        "S07",
+        "S08",
+        "S09",
+        "S12",
+        "S14",
+        "S15",
+        "S17",
+        "S19",
+        "S20",
+        "S22",
+        "L01",
+        "W02",
+        "W08",
+    },
+    "db/orders/orders.jsonl": {"S00", "S01", "S02", "S03", "S04", "S13", "S14", "S17", "S23"},
+    "db/billing/outbox.jsonl": {"S04", "S05", "S06", "S07", "S18", "L01", "W05", "W08"},
+    "db/billing/invoice.jsonl": {"S00", "S11", "S12", "S13", "S14", "S15", "S16", "S17", "S18", "S22", "S23", "W05"},
+    "db/analytics/revenue.jsonl": {"S17", "S19"},
+    "db/orders/relay_position.jsonl": {"S05"},
+    "db/orders/outbox_parked.jsonl": {"S05", "S22", "S25", "L01"},
+    "mail.jsonl": {"S18"},
+    "offsets.json": {"S17", "S20", "L02", "L03"},
+    "deliveries.jsonl": {"W02", "W03", "W06"},
+    "faults.jsonl": {"W01", "W05"},
+}
+
+
+def result(answer: Answer, family: Family = Family.SAFETY) -> Result:
+    return Result("S99", "A rule.", family, answer, count=int(answer is Answer.BROKEN))
+
+
+def rank(safety: Answer, vacuity: Answer, fate: Fate) -> Status:
+    """The precedence, written down a second time."""
+    if safety is Answer.BROKEN:
+        return Status.FAIL
+    if fate is Fate.MISSED:
+        return Status.CHECKER_DEAD
+    if Answer.UNKNOWN in (safety, vacuity):
+        return Status.UNKNOWN
+    return Status.VACUOUS if vacuity is Answer.BROKEN else Status.PASS
+
+
+@pytest.mark.parametrize(("safety", "vacuity", "fate"), product(Answer, Answer, (Fate.FOUND, Fate.MISSED)))
+def test_verdicts_have_a_fixed_precedence(safety: Answer, vacuity: Answer, fate: Fate) -> None:
+    """FAIL outranks CHECKER_DEAD, that UNKNOWN, that VACUOUS, and only what is left is a PASS."""
+    results = [result(safety), result(vacuity, Family.VACUITY), result(Answer.HOLDS)]
+
+    assert status_of(results, [Canary("S99", fate)]) is rank(safety, vacuity, fate)
+
+
+def test_exit_codes_are_part_of_the_contract() -> None:
+    """Scripts may rely on the exit code of each verdict."""
+    assert {s.value: s.exit_code for s in Status} == {
+        "FAIL": 1, "CHECKER_DEAD": 4, "UNKNOWN": 2, "VACUOUS": 3, "PASS": 0,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_missing_evidence_is_unknown_and_only_where_it_is_needed(tmp_path: Path, file: str) -> None:
+    """A rule whose evidence is missing is UNKNOWN, never a pass; rules that do not need it are judged."""
+    every_shape().write(tmp_path)
+    (tmp_path / file).unlink()
+
+    verdict = judge(tmp_path)
+
+    assert verdict.status is Status.UNKNOWN
+    assert set(verdict.unknown) == FILES[file]
+    assert verdict.broken == ()
+    assert all(Path(file).name in r.reason for r in verdict.results if r.answer is Answer.UNKNOWN)
+
+
+def test_a_directory_without_a_run_is_unknown(tmp_path: Path) -> None:
+    """An empty directory is judged UNKNOWN with a reason, and raises nothing."""
+    verdict = judge(tmp_path)
+
+    assert verdict.status is Status.UNKNOWN
+    assert "run.json is missing" in verdict.results[0].reason
+
+
+def test_a_torn_last_line_is_skipped_and_counted(tmp_path: Path) -> None:
+    """A journal whose writer was killed in the middle of a line is judged by its whole lines."""
+    history = every_shape()
+    history.torn["deliveries"] = '{"group": "bill'
+
+    verdict = judge(history.write(tmp_path))
+
+    assert verdict.status is Status.PASS
+    assert verdict.torn_lines == {"deliveries.jsonl": 1}
+
+
+def test_a_damaged_line_is_unknown(tmp_path: Path) -> None:
+    """An unreadable line that is not the last one makes what needs its file UNKNOWN, with file and line."""
+    every_shape().write(tmp_path)
+    mail = tmp_path / "mail.jsonl"
+    mail.write_text("{broken\n" + mail.read_text())
+
+    verdict = judge(tmp_path)
+
+    assert verdict.unknown == ("S18",)
+    assert "mail.jsonl, line 1" in next(r.reason for r in verdict.results if r.invariant == "S18")
+
+
+def test_a_row_without_a_needed_field_is_unknown(tmp_path: Path) -> None:
+    """A table in another shape is not taken for an empty one."""
+    history = every_shape()
+    for row in history.rows["mail"]:
+        del row["message_id"]
+
+    assert judge(history.write(tmp_path)).unknown == ("S18",)
+
+
+@pytest.mark.parametrize("gap", ["first", "middle", "last"])
+def test_a_hole_in_the_archive_is_unknown_not_a_loss(tmp_path: Path, gap: str) -> None:
+    """A log that was not archived whole cannot show that an event is missing."""
+    history = every_shape()
+    copies = sorted(history.rows["log"], key=lambda c: (c["topic"], c["partition"], c["offset"]))
+    one = [c for c in copies if (c["topic"], c["partition"]) == (copies[0]["topic"], copies[0]["partition"])]
+    history.rows["log"].remove({"first": one[0], "middle": one[len(one) // 2], "last": one[-1]}[gap])
+
+    verdict = judge(history.write(tmp_path))
+
+    assert "S05" in verdict.unknown
+    assert "log.jsonl is incomplete" in next(r.reason for r in verdict.results if r.invariant == "S05")
+
+
+def test_a_group_without_provenance_leaves_its_order_unknown(tmp_path: Path) -> None:
+    """With billing's inbox taken out nobody can say in which order it applied events, and that is no pass."""
+    history = every_shape()
+    history.rows["db/billing/inbox"] = []
+
+    verdict = judge(history.write(tmp_path))
+
+    assert {"S10", "S20"} <= set(verdict.unknown)
+    assert "S17" in verdict.broken
+
+
+def test_a_run_in_which_nothing_happened_is_vacuous(tmp_path: Path) -> None:
+    """A run without a single order passes nothing."""
+    assert judge(History().finish().write(tmp_path)).status is Status.VACUOUS
+
+
+def test_delivery_ranges_mean_every_offset_in_them(tmp_path: Path) -> None:
+    """A line of deliveries with `last_offset` counts as one delivery per offset."""
+    history = History()
+    history.order()
+    row = history.rows["deliveries"][-1]
+    row["last_offset"] = row["offset"] + 9
+
+    counts = judge(history.finish().write(tmp_path), canaries=False).counts
+
+    assert counts["deliveries"] == len(history.rows["deliveries"]) + 9
+
+
+def test_the_verdict_is_written_in_ten_lines_with_the_first_counterexample(tmp_path: Path) -> None:
+    """verdict.txt fits ten lines however much is wrong, and shows the first violation; verdict.json has everything."""
+    history = every_shape()
+    history.rows["db/billing/invoice"] = history.rows["db/billing/invoice"] * 2
+    history.rows["db/orders/orders"] = history.rows["db/orders/orders"][5:]
+    verdict = judge(history.write(tmp_path))
+
+    write(verdict, tmp_path)
+
+    lines = (tmp_path / "verdict.txt").read_text().splitlines()
+    document = json.loads((tmp_path / "verdict.json").read_text())
+    assert len(lines) <= 10
+    assert lines[0].startswith("FAIL")
+    assert "First counterexample" in lines[-1]
+    assert document["status"] == "FAIL"
+    assert document["exit_code"] == 1
+    assert {r["invariant"] for r in document["results"] if r["answer"] == "broken"} == set(verdict.broken)
+    assert document["stories"][0]["moments"]
+
+
+def test_violations_beyond_the_first_are_counted(tmp_path: Path) -> None:
+    """The first few counterexamples are kept and all of them are counted."""
+    history = every_shape()
+    history.rows["mail"] = []
+
+    verdict = judge(history.write(tmp_path), canaries=False)
+
+    found = next(r for r in verdict.results if r.invariant == "S18")
+    assert found.count == len(history.rows["db/billing/invoice"])
+    assert len(found.counterexamples) == 3
