@@ -30,7 +30,7 @@ class AtFailpoint:
     action: str = "exit"
     at_hit: int = 1
     rounds: int = 1
-    patience_seconds: float = 8.0
+    patience_seconds: float = 15.0
 
     @property
     def arms(self) -> tuple[str, ...]:

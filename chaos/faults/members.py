@@ -16,7 +16,7 @@ from chaos.stage import Stage
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MembersComeAndGo:
-    """Start the spares one after the other, let each work, stop them one after the other; again for each round.
+    """Start the spares, let each get work, stop them one after the other; again for each round.
 
     A spare counts as joined when the broker has given it partitions; starting a process takes longer than that.
     """
@@ -40,8 +40,9 @@ class MembersComeAndGo:
             for member in self.members:
                 with stage.evidence_of(self.name, member, detail="joins"):
                     stage.deployment.start_process(member)
+            for member in self.members:
                 stage.wait_until(partial(_has_work, stage, member), self.patience_seconds)
-                stage.wait(self.stay_seconds)
+            stage.wait(self.stay_seconds)
             for member in self.members:
                 with stage.evidence_of(self.name, member, detail="leaves"):
                     stage.deployment.stop_process(member)

@@ -34,7 +34,7 @@ class PlainTeller:
 
     def act_begins(self, number: int, act: Act) -> None:
         self._before = self._pulse
-        self._line("")
+        self._console.print()
         self._line(f"{number}. {act.title}")
         self._line(f"   {act.story}")
 

@@ -1,0 +1,35 @@
+"""The demo's acts, judged: green with every guard, red for the right reason without one."""
+
+from chaos import unsafe
+from chaos.checker.result import Status, Verdict
+from tests.e2e.conftest import RunScenario
+
+
+def test_three_acts_leave_every_order_with_one_invoice(run_scenario: RunScenario) -> None:
+    """Relays killed, members shuffled, offsets replayed: every rule holds, and the judge proves that it can see."""
+    verdict = run_scenario("three_acts", seconds=8)
+    assert verdict.status is Status.PASS, verdict.broken + verdict.unknown
+
+
+def test_without_an_inbox_a_replay_invoices_twice(run_scenario: RunScenario) -> None:
+    """Without its inbox billing invoices replayed orders again; what the inbox does not guard still holds."""
+    verdict = run_scenario("three_acts", seconds=6, without="inbox")
+    _must_be_red_as_foretold(verdict, "inbox")
+    assert "S11" in verdict.broken
+
+
+def test_an_offset_noted_before_the_effect_loses_orders(run_scenario: RunScenario) -> None:
+    """A consumer that notes its offset first loses what it had in hand when it is killed; nothing is doubled."""
+    verdict = run_scenario("consumer_killed_after_effect_before_commit", seconds=6, without="offset-after-effect")
+    _must_be_red_as_foretold(verdict, "offset-after-effect")
+    assert "S11" not in verdict.broken
+
+
+def _must_be_red_as_foretold(verdict: Verdict, guard: str) -> None:
+    variant = unsafe.load(guard)
+    broken = set(verdict.broken)
+    assert verdict.exit_code == 1
+    assert variant.must_fail <= broken, f"not seen broken: {sorted(variant.must_fail - broken)}"
+    assert broken <= variant.must_fail | variant.may_fail, (
+        f"broken beyond expectation: {sorted(broken - variant.must_fail - variant.may_fail)}"
+    )
