@@ -21,7 +21,9 @@ VERBS: Mapping[str, str] = {
     "reset": "infra.cli.stack:reset",
     "status": "infra.cli.status:status",
     "doctor": "infra.cli.doctor:doctor",
+    "trace": "infra.cli.trace:trace",
     "chaos": "infra.cli.chaos:chaos",
+    "load": "infra.cli.load:load",
 }
 """Verb → module:command, in the order of ``once --help``."""
 
