@@ -38,6 +38,8 @@ def create_engine(
         pool_size=pool_size,
         max_overflow=0,
         pool_pre_ping=True,
+        # Parameters are customers' data; an error that is logged must not carry them.
+        hide_parameters=True,
         connect_args={"application_name": application_name, **_CONNECTION},
         **options,
     )

@@ -26,7 +26,6 @@ def build_api(settings: ApiSettings, *, engine: Engine | None = None) -> Flask:
         settings.instance,
         pool_size=THREADS,
         pool_timeout=settings.wait_seconds,
-        hide_parameters=True,  # an error in the log must not carry a customer's address
     )
 
     def ready() -> None:
@@ -64,9 +63,7 @@ def build_consumer(
             )
         ),
         engine=engine
-        or create_engine(
-            settings.database_url, settings.database_password_file, settings.instance, pool_size=1, hide_parameters=True
-        ),
+        or create_engine(settings.database_url, settings.database_password_file, settings.instance, pool_size=1),
         inbox=inbox or DatabaseInbox(settings.consumer_group),
         handler=handler,
         group=settings.consumer_group,
