@@ -14,11 +14,11 @@ from shared.settings import read
 def main() -> None:
     try:
         settings = read(Settings, os.environ)
+        logs.configure(settings.instance, settings.log_level)
+        metrics.serve(settings.metrics_host, settings.metrics_port)
+        asyncio.run(serve(settings))
     except ConfigurationError as error:
         sys.exit(str(error))
-    logs.configure(settings.instance, settings.log_level)
-    metrics.serve(settings.metrics_host, settings.metrics_port)
-    asyncio.run(serve(settings))
 
 
 if __name__ == "__main__":
