@@ -28,11 +28,11 @@ from chaos.director import Director
 from chaos.history import Delivery, Intent, LogRecord, Mail, ProcessMark, Run, write_run
 from chaos.pulse import Pulse, PulseTaker
 from chaos.quiescence import Rest
-from chaos.scenario import Scenario
+from chaos.scenario import Scenario, Workload
 from chaos.stage import Stage
 from chaos.unsafe import Variant
 from chaos.watcher import Phase, Watcher
-from chaos.workload import Customers
+from chaos.workload import Customers, Load
 from infra.local.services import Program, programs
 from infra.local.stack import LocalStack
 
@@ -41,6 +41,10 @@ GROUPS: Mapping[str, list[str]] = {
     "analytics": ["orders.events", "billing.events"],
     "orders": ["billing.events"],
 }
+
+
+LoadMaker = Callable[[Workload, int, str, Path], Load]
+"""Makes the customers of a run from a workload, a seed, the API's address and the file of the journal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,6 +72,7 @@ def perform(
     seed: int,
     variant: Variant | None = None,
     stack: LocalStack | None = None,
+    load: LoadMaker | None = None,
 ) -> Finished:
     """Run a scenario on the local stack and leave its evidence. Raises OnceError when it cannot be run at all."""
     stack = stack or LocalStack.open()
@@ -75,7 +80,7 @@ def perform(
         watcher.phase(Phase.PREPARE)
         stack.servers_up(watcher.say)
         housekeeping.stop_leftovers(stack)
-        performance = Performance(scenario, seed, variant, stack, watcher)
+        performance = Performance(scenario, seed, variant, stack, watcher, load or Customers)
         finished = performance.perform()
         housekeeping.destroy_leftovers(stack, but=finished.run)
         return finished
@@ -85,13 +90,20 @@ class Performance:
     """The parts of one run and the order in which they begin and end."""
 
     def __init__(
-        self, scenario: Scenario, seed: int, variant: Variant | None, stack: LocalStack, watcher: Watcher
+        self,
+        scenario: Scenario,
+        seed: int,
+        variant: Variant | None,
+        stack: LocalStack,
+        watcher: Watcher,
+        load: LoadMaker,
     ) -> None:
         self._scenario = scenario
         self._seed = seed
         self._variant = variant
         self._stack = stack
         self._watcher = watcher
+        self._load = load
         self.run = f"{scenario.name.replace('_', '-')}-{secrets.token_hex(2)}"
         self.directory = stack.home.runs / self.run
         self.evidence = self.directory / "evidence"
@@ -110,7 +122,7 @@ class Performance:
             archiver = Archiver(self._stack.servers.kafka, self._topics(), self.evidence / LogRecord.file)
             ending.callback(archiver.stop)
             self._start(archiver)
-            customers = Customers(
+            customers = self._load(
                 self._scenario.workload, self._seed, self._deployment.url("orders-api"), self.evidence / Intent.file
             )
             pulse = self._pulse_taker(customers, archiver)
@@ -151,7 +163,7 @@ class Performance:
         archiver.start()
         self._deployment.start(self._watcher.say)
 
-    def _play(self, customers: Customers, archiver: Archiver, pulse: PulseTaker) -> tuple[list[str], bool]:
+    def _play(self, customers: Load, archiver: Archiver, pulse: PulseTaker) -> tuple[list[str], bool]:
         stage = self._stage()
         director = Director(self._scenario, stage, lambda: customers.tally.share, self._watcher)
         self._watcher.phase(Phase.LOAD)
@@ -207,7 +219,7 @@ class Performance:
             abandoned=self._abandoned,
         )
 
-    def _pulse_taker(self, customers: Customers, archiver: Archiver) -> PulseTaker:
+    def _pulse_taker(self, customers: Load, archiver: Archiver) -> PulseTaker:
         return PulseTaker(
             urls=self._urls(),
             tally=customers.tally,

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Protocol
 
 from chaos import plan
 from chaos.client import Answer, Client
@@ -28,6 +29,16 @@ PATIENCE_SECONDS = 60.0
 LATER_SECONDS = 2.0
 LONGEST_LOAD = 6
 """The load may become so many times longer than planned while an act is still going on."""
+
+
+class Load(Protocol):
+    """Whoever places the orders of a run and keeps the journal of it. Two exist: Customers, and Locust over HTTP."""
+
+    tally: "Tally"
+
+    def run(self, still_needed: Callable[[], bool]) -> None: ...
+
+    def abandon(self) -> None: ...
 
 
 @dataclass(slots=True)

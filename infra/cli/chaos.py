@@ -17,7 +17,7 @@ from chaos import causes, scenarios, unsafe
 from chaos.checker.evidence import Evidence
 from chaos.checker.story import Story, tell
 from chaos.checker.verdict import Verdict, judge, write
-from chaos.run import Finished, perform
+from chaos.run import Finished, LoadMaker, perform
 from chaos.scenario import Scenario
 from chaos.telling import verdict as verdict_shown
 from chaos.telling.live import LiveTeller
@@ -97,12 +97,14 @@ def resized(scenario: Scenario, seconds: float | None, rate: float | None) -> Sc
     )
 
 
-def perform_and_tell(scenario: Scenario, *, seed: int, variant: Variant | None = None) -> Finished:
+def perform_and_tell(
+    scenario: Scenario, *, seed: int, variant: Variant | None = None, load: LoadMaker | None = None
+) -> Finished:
     """Run a scenario while telling what happens, in the way that suits the output."""
     signal.signal(signal.SIGTERM, _interrupt)
     teller = LiveTeller(out) if out.is_terminal and not out.is_dumb_terminal else PlainTeller(out)
     with teller:
-        return perform(scenario, watcher=teller, seed=seed, variant=variant)
+        return perform(scenario, watcher=teller, seed=seed, variant=variant, load=load)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
