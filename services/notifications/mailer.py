@@ -28,17 +28,19 @@ class Mailer:
                 connection.send_message(message, message["From"], [recipient])
         except smtplib.SMTPRecipientsRefused as error:
             code, answer = error.recipients[recipient]
-            raise _judged(code, answer) from error
+            raise _judged(code, answer, recipient) from error
         except smtplib.SMTPResponseException as error:
-            raise _judged(error.smtp_code, error.smtp_error) from error
+            raise _judged(error.smtp_code, error.smtp_error, recipient) from error
         except smtplib.SMTPNotSupportedError as error:
             raise MailRefused(f"the mail server cannot take such a message: {error}") from error
         except (smtplib.SMTPException, OSError) as error:
             raise MailNotAccepted(f"the mail server did not answer as it should: {error}") from error
 
 
-def _judged(code: int, answer: bytes | str) -> MailNotAccepted | MailRefused:
+def _judged(code: int, answer: bytes | str, recipient: str) -> MailNotAccepted | MailRefused:
     text = answer.decode(errors="replace") if isinstance(answer, bytes) else answer
+    # Servers like to repeat the address, and this text goes into the log.
+    text = text.replace(recipient, "(recipient)")
     if code in PERMANENT_CODES:
         return MailRefused(f"the mail server refused the message: {code} {text}")
     return MailNotAccepted(f"the mail server asked to try again later: {code} {text}")
