@@ -18,11 +18,30 @@ from chaos.archive import Archiver
 from chaos.marks import Marks
 
 LOOK_AGAIN_SECONDS = 0.3
+LONGEST_SECONDS = 600.0
+UNKNOWN = 2**62
+"""Stands for what could not be counted."""
 
 _ROWS = """
 SELECT count(*) FILTER (WHERE destination = 'event'), count(*) FILTER (WHERE destination = 'command') FROM outbox
 """
 _SENT = "SELECT count(*) FROM sent_email WHERE state = 'sent'"
+
+
+class _Patience:
+    """Over when nothing has become less for a while, or after the longest wait of all."""
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self._least = UNKNOWN + 1
+        self._since = time.monotonic()
+        self._end = self._since + LONGEST_SECONDS
+
+    def is_over(self, left: int) -> bool:
+        now = time.monotonic()
+        if left < self._least:
+            self._least, self._since = left, now
+        return now > self._end or now - self._since > self._seconds
 
 
 class Rest:
@@ -39,29 +58,28 @@ class Rest:
         self._marks = Marks(kafka)
 
     def await_(self, seconds: float, abandoned: threading.Event, say: Callable[[str], None]) -> bool:
-        """Wait until two looks agree that nothing is left, or the time is up."""
-        deadline = time.monotonic() + seconds
+        """Wait until two looks agree that nothing is left, or what is left has not become less for so many seconds."""
+        patience = _Patience(seconds)
         quiet: int | None = None
-        said = ""
         while not abandoned.is_set():
-            try:
-                left, total = self.look()
-            except (psycopg.Error, KafkaException) as error:
-                left, total = {str(error).splitlines()[0]: 1}, -1
+            left, total = self._try_to_look()
             if not any(left.values()):
                 if quiet == total:
                     return True
                 quiet = total
             else:
                 quiet = None
-                sentence = ", ".join(f"{count} {what}" for what, count in left.items() if count)
-                if sentence != said:
-                    say(sentence)
-                said = sentence
-            if time.monotonic() > deadline:
+                say(", ".join(what if count == UNKNOWN else f"{count} {what}" for what, count in left.items() if count))
+            if patience.is_over(sum(left.values())):
                 return False
             abandoned.wait(LOOK_AGAIN_SECONDS)
         return False
+
+    def _try_to_look(self) -> tuple[dict[str, int], int]:
+        try:
+            return self.look()
+        except (psycopg.Error, KafkaException) as error:
+            return {str(error).splitlines()[0]: UNKNOWN}, -1
 
     def look(self) -> tuple[dict[str, int], int]:
         """What is left to do, by kind, and how many events there are in all."""

@@ -30,7 +30,7 @@ class Workload:
 
     @property
     def orders(self) -> int:
-        """How many orders are planned; the load goes on beyond them until the last act is over."""
+        """How many orders are planned; the load trickles on beyond them until the last act is over."""
         return max(1, round(self.seconds * self.rate_per_second))
 
 
@@ -79,7 +79,8 @@ class Scenario:
     acts: tuple[Act, ...] = ()
     expect: Expectation = field(default_factory=Expectation)
     twin: Twin | None = None
-    drain_seconds: float = 60.0
+    drain_seconds: float = 30.0
+    """How long nothing may get less before the wait for the end of all work is given up."""
 
     def __post_init__(self) -> None:
         begins = [act.at for act in self.acts]

@@ -28,7 +28,9 @@ from chaos.scenario import Workload
 PATIENCE_SECONDS = 60.0
 LATER_SECONDS = 2.0
 LONGEST_LOAD = 6
-"""The load may become so many times longer than planned while an act is still going on."""
+"""The load may become so many times larger than planned while an act is still going on."""
+TRICKLE = 4.0
+"""How much slower orders come once the planned ones are in: enough to have work in flight."""
 
 
 class Load(Protocol):
@@ -77,7 +79,7 @@ class Customers:
         self._failures: list[BaseException] = []
 
     def run(self, still_needed: Callable[[], bool]) -> None:
-        """Place at least the planned orders, and go on at the same pace for as long as they are needed."""
+        """Place the planned orders, and go on at a slower pace for as long as more are needed."""
         workers = [
             threading.Thread(target=self._serve, name=f"customer-{n}", daemon=True)
             for n in range(self._workload.threads)
@@ -104,15 +106,16 @@ class Customers:
     # Pace
 
     def _pace(self, still_needed: Callable[[], bool]) -> None:
-        started = time.monotonic()
+        moment, beat = time.monotonic(), 1 / self._workload.rate_per_second
         planned = self.tally.planned
         for number, order in enumerate(self._orders):
             if number >= planned * LONGEST_LOAD or (number >= planned and not still_needed()):
                 return
-            self._wait_until(started + number / self._workload.rate_per_second)
+            self._wait_until(moment)
             if self._abandoned.is_set():
                 return
             self._begin(order)
+            moment += beat if number < planned else beat * TRICKLE
 
     def _wait_until(self, moment: float) -> None:
         """Hand out what falls due in the meantime."""

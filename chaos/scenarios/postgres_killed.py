@@ -23,5 +23,4 @@ SCENARIO = Scenario(
         ),
     ),
     expect=Expectation(flags={"overlap": True}),
-    drain_seconds=90.0,
 )

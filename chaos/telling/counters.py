@@ -16,12 +16,12 @@ class Counter:
 def counters(pulse: Pulse) -> list[Counter]:
     """From left to right, the way of an order."""
     return [
-        Counter(_("orders"), pulse.orders, _("{count} cancelled").format(count=pulse.cancelled)),
-        Counter(_("events"), pulse.events, _("written with the orders")),
+        Counter(_("orders"), pulse.orders, _("{count} of them cancelled again").format(count=pulse.cancelled)),
+        Counter(_("events"), pulse.events, _("each written in the transaction of what it tells")),
         Counter(_("copies in the log"), pulse.copies, _("{count} are second copies").format(count=pulse.second_copies)),
-        Counter(_("deliveries"), pulse.deliveries, _("to three groups")),
-        Counter(_("suppressed"), pulse.suppressed, _("known to an inbox")),
-        Counter(_("invoices"), pulse.invoices, _("{count} credited").format(count=pulse.credit_notes)),
+        Counter(_("deliveries"), pulse.deliveries, _("each event goes to every group that wants it")),
+        Counter(_("suppressed"), pulse.suppressed, _("came again, and the inbox knew them")),
+        Counter(_("invoices"), pulse.invoices, _("{count} of them credited again").format(count=pulse.credit_notes)),
         Counter(_("e-mails"), pulse.mails, _("in the mailbox")),
     ]
 

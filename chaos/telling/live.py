@@ -5,7 +5,7 @@ import time
 from gettext import gettext as _
 
 from rich import box
-from rich.console import Console, ConsoleOptions, Group, RenderableType, RenderResult
+from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 from rich.live import Live
 from rich.padding import Padding
 from rich.panel import Panel
@@ -113,13 +113,13 @@ class LiveTeller:
 
 
 def _counters(pulse: Pulse) -> RenderableType:
-    table = Table(box=box.ROUNDED, border_style="dim", show_header=True, header_style="dim", padding=(0, 1))
-    shown = counters(pulse)
-    for counter in shown:
-        table.add_column(counter.name, justify="right", no_wrap=True)
-    table.add_row(*(Text(f"{counter.value:,}", "bold") for counter in shown))
-    table.add_row(*(Text(counter.remark, "dim") for counter in shown))
-    return Group(table)
+    table = Table(box=None, show_header=False, padding=(0, 1), pad_edge=False)
+    table.add_column(justify="right", style="bold", min_width=8, no_wrap=True)
+    table.add_column(no_wrap=True)
+    table.add_column(style="dim", no_wrap=True, overflow="ellipsis")
+    for counter in counters(pulse):
+        table.add_row(f"{counter.value:,}", counter.name, counter.remark)
+    return table
 
 
 def _colour(number: int) -> str:

@@ -1,8 +1,12 @@
 """The demo's acts, judged: green with every guard, red for the right reason without one."""
 
+import pytest
+
 from chaos import unsafe
 from chaos.checker.result import Status, Verdict
 from tests.e2e.conftest import RunScenario
+
+pytestmark = pytest.mark.timeout(300)
 
 
 def test_three_acts_leave_every_order_with_one_invoice(run_scenario: RunScenario) -> None:
