@@ -36,7 +36,7 @@ from infra.postgres.roles import all_roles, ensure_database, ensure_functions, e
 if TYPE_CHECKING:
     from infra.local.stack import LocalStack
 
-_READY_WITHIN_SECONDS = 60
+_READY_WITHIN_SECONDS = 120
 _PASSED_ON = ("RELAY_", "CONSUMER_", "HTTP_WORKERS", "GROUP_PROTOCOL", "LOG_LEVEL", "BATCH_SIZE", "MAIL_FROM", "OTEL_")
 
 
@@ -334,6 +334,8 @@ class Deployment:
         )
 
     def _delete_groups(self) -> None:
+        if not self.groups:
+            return
         client = admin(self._stack.servers.kafka)  # held until the answers are in: they come through its thread
         for answer in client.delete_consumer_groups(list(self.groups.values())).values():
             answer.exception()  # a group that never was, or is already gone, is as good as deleted
