@@ -114,7 +114,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 def judge_and_show(finished: Finished) -> Verdict:
     for problem in finished.problems:
-        out.print(Text(_("Not healed: {problem}").format(problem=problem), "bold red"))
+        out.print(Text(_("Trouble with a fault: {problem}").format(problem=problem), "bold red"))
     return _judge(finished.evidence, finished)
 
 

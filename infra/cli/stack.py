@@ -28,9 +28,14 @@ def up(servers: bool) -> None:
 
 
 @click.command()
-def down() -> None:
+@click.option("--delete-data", is_flag=True, help="Delete databases, topics, queues and logs, too.")
+def down(delete_data: bool) -> None:
     """Stop everything, letting work in hand finish. Data stay."""
     stack = LocalStack.open()
+    if delete_data:
+        with steps(_("Removing the system in {home}").format(home=stack.home.root)) as report:
+            stack.destroy(report)
+        return
     with steps(_("Stopping the system in {home}").format(home=stack.home.root)) as report:
         stop(stack, report)
     out.print(Text(_("Down. Data stay: `once up` goes on with them, `once reset` starts afresh."), "bold green"))

