@@ -26,6 +26,7 @@ class Director:
         self._stage = stage
         self._share_placed = share_placed
         self._watcher = watcher
+        self._failures: list[str] = []
         self._thread = threading.Thread(target=self._perform, name="director", daemon=True)
         self.over = threading.Event()
         if not scenario.acts:
@@ -57,11 +58,11 @@ class Director:
         try:
             fault.inject(stage)
         except Exception as error:  # noqa: BLE001 - a fault that fails must not keep the others from being healed
-            self._watcher.say(_("fault {name} could not be injected: {error}").format(name=fault.name, error=error))
+            self._failures.append(_("{name} could not be injected: {error!r}").format(name=fault.name, error=error))
 
     def heal(self) -> list[str]:
-        """Undo every fault and return what is still wrong. May be called again."""
-        return [problem for fault in self._scenario.faults for problem in self._heal(fault)]
+        """Undo every fault; return what could not be injected and what is still wrong. May be called again."""
+        return self._failures + [problem for fault in self._scenario.faults for problem in self._heal(fault)]
 
     def _heal(self, fault: Fault) -> list[str]:
         try:

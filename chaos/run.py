@@ -254,7 +254,8 @@ class Performance:
         )
 
     def _describe(self) -> Run:
-        expect = dict(self._scenario.expect.flags)
+        # A fault that could not even be injected must be missed, so each is named beforehand.
+        expect = {"faults": [fault.name for fault in self._scenario.faults], **self._scenario.expect.flags}
         if self._variant is not None:
             expect["not_applicable"] = dict(self._variant.not_applicable)
         return Run(

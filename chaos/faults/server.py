@@ -37,14 +37,14 @@ class KillServer:
         return ()
 
     def inject(self, stage: Stage) -> None:
-        supervisor = stage.stack.supervisor()
-        pid = supervisor.pid(self.server)
+        supervisor, name = stage.stack.supervisor(), self.server.value
+        pid = supervisor.pid(name)
         stage.record(self.name, FaultPhase.INJECT, self.server, pid=pid)
         if pid is None:
             return
         stage.record(self.name, FaultPhase.HIT, self.server, pid=pid, detail="SIGKILL")
         stage.signal(pid, signal.SIGKILL)
-        stage.wait_until(lambda: supervisor.pid(self.server) not in (None, pid), self.patience_seconds)
+        stage.wait_until(lambda: supervisor.pid(name) not in (None, pid), self.patience_seconds)
         stage.stack.servers_up(stage.say)
 
     def heal(self, stage: Stage) -> None:
