@@ -79,20 +79,26 @@ def tell(invariant: str, example: Counterexample, evidence: Evidence, longest: i
 
 
 def to_text(story: Story) -> str:
-    """Render a story for a terminal without colours."""
+    """Render a story for a terminal without colours; the faults that go on are named where that changes."""
     lines = [f"{story.invariant}: {story.what}"]
+    before: tuple[str, ...] = ()
     for moment in story.moments:
-        during = f"  ◀ {', '.join(moment.during)}" if moment.during else ""
         mark = "▌" if moment.during else " "
-        lines.append(
-            f" {mark} {moment.at:%H:%M:%S}.{moment.at.microsecond // 1000:03d}  {moment.kind:<9} {moment.what}{during}"
-        )
+        time = f"{moment.at:%H:%M:%S}.{moment.at.microsecond // 1000:03d}"
+        lines.append(f" {mark} {time}  {moment.kind:<9} {moment.what}{_changes(before, moment.during)}")
+        before = moment.during
     if story.left_out:
         more = ngettext(
             "{count} less telling moment is left out", "{count} less telling moments are left out", story.left_out
         )
         lines.append("   … " + more.format(count=story.left_out))
     return "\n".join(lines)
+
+
+def _changes(before: tuple[str, ...], during: tuple[str, ...]) -> str:
+    begun = [f"◀ {fault}" for fault in during if fault not in before]
+    ended = [_("◁ {fault} over").format(fault=fault) for fault in before if fault not in during]
+    return "".join(f"  {change}" for change in (*begun, *ended))
 
 
 def _most_telling(moments: list[Moment], longest: int) -> list[Moment]:

@@ -199,12 +199,10 @@ def _mails_per_order(
     for order_id in invoices:
         keys = mails.get(order_id, {})
         if len(keys) != 1:
-            yield Counterexample(
-                _("order {order} was invoiced, and {count} different invoice mails arrived for it").format(
-                    order=order_id, count=len(keys) or _("no")
-                ),
-                order_id,
-            )
+            sentence = _("order {order} was invoiced, and {count} different invoice mails arrived for it")
+            if not keys:
+                sentence = _("order {order} was invoiced, and no invoice mail arrived for it")
+            yield Counterexample(sentence.format(order=order_id, count=len(keys)), order_id)
             continue
         (mail,) = keys.values()
         numbers = {invoice.number for invoice in invoices[order_id]}

@@ -60,7 +60,7 @@ def rank(safety: Answer, vacuity: Answer, fate: Fate) -> Status:
     return Status.VACUOUS if vacuity is Answer.BROKEN else Status.PASS
 
 
-@pytest.mark.parametrize(("safety", "vacuity", "fate"), product(Answer, Answer, (Fate.FOUND, Fate.MISSED)))
+@pytest.mark.parametrize(("safety", "vacuity", "fate"), list(product(Answer, Answer, (Fate.FOUND, Fate.MISSED))))
 def test_verdicts_have_a_fixed_precedence(safety: Answer, vacuity: Answer, fate: Fate) -> None:
     """FAIL outranks CHECKER_DEAD, that UNKNOWN, that VACUOUS, and only what is left is a PASS."""
     results = [result(safety), result(vacuity, Family.VACUITY), result(Answer.HOLDS)]
