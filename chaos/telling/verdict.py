@@ -13,8 +13,9 @@ from rich.text import Text
 from chaos.causes import Cause
 from chaos.checker.canary import Fate
 from chaos.checker.result import Answer, Result, Status, Verdict
-from chaos.checker.story import Kind, Story
+from chaos.checker.story import Story
 from chaos.pulse import Pulse
+from chaos.telling import story as story_shown
 
 COLOURS: Mapping[Status, str] = {
     Status.PASS: "green",
@@ -23,17 +24,12 @@ COLOURS: Mapping[Status, str] = {
     Status.UNKNOWN: "yellow",
     Status.VACUOUS: "yellow",
 }
+MOST_TELLING = ("S11", "S12", "S00")
+"""What is said and told first, when several rules were broken."""
 MARKS: Mapping[Answer, tuple[str, str]] = {
     Answer.HOLDS: ("✓", "green"),
     Answer.BROKEN: ("✗", "bold red"),
     Answer.UNKNOWN: ("?", "bold yellow"),
-}
-STORY_COLOURS: Mapping[Kind, str] = {
-    Kind.EFFECT: "bold",
-    Kind.FAULT: "red",
-    Kind.DELIVERY: "cyan",
-    Kind.DUPLICATE: "yellow",
-    Kind.MAIL: "magenta",
 }
 
 
@@ -49,7 +45,9 @@ def show(
     console.print(Padding(_numbers(verdict, pulse, causes or {}), (1, 0, 0, 0)))
     console.print(Padding(_rules(verdict), (1, 0, 0, 0)))
     if story is not None:
-        console.print(Padding(_story(story), (1, 0, 0, 0)))
+        title = _("How it came to that: {id}, the story of one order").format(id=story.invariant)
+        left_out = _("… {count} less telling moments left out")
+        console.print(Padding(story_shown.panel(story, title, left_out), (1, 0, 0, 0)))
     console.print(Padding(_word(verdict), (1, 0, 0, 0)))
 
 
@@ -121,28 +119,6 @@ def _rule(result: Result) -> Text:
     return text
 
 
-# The first violation
-
-
-def _story(story: Story) -> RenderableType:
-    table = Table(box=None, show_header=False, padding=(0, 1), pad_edge=False)
-    table.add_column(no_wrap=True, style="dim")
-    table.add_column(no_wrap=True)
-    table.add_column(overflow="fold")
-    for moment in story.moments:
-        colour = STORY_COLOURS.get(moment.kind, "")
-        when = f"{moment.at:%H:%M:%S}.{moment.at.microsecond // 1000:03d}"
-        what = Text(moment.what, colour)
-        if moment.during:
-            what.append(f"  ◀ {', '.join(moment.during)}", "red")
-        table.add_row(when, Text(str(moment.kind), colour), what)
-    title = Text(_("How it came to that: {id}, one order's story").format(id=story.invariant), "bold")
-    parts: list[RenderableType] = [Text(story.what, "bold"), Text(), table]
-    if story.left_out:
-        parts.append(Text(_("… {count} less telling moments left out").format(count=story.left_out), "dim"))
-    return Panel(Group(*parts), title=title, title_align="left", border_style="red", box=box.ROUNDED, padding=(0, 1))
-
-
 # The last word
 
 
@@ -162,6 +138,16 @@ def _word(verdict: Verdict) -> RenderableType:
     return Panel(text, border_style=colour, box=box.HEAVY, padding=(0, 1))
 
 
+def _worst(verdict: Verdict) -> str:
+    """Say in words the broken rule that tells a newcomer most."""
+    broken = {result.invariant: result for result in verdict.results if result.answer is Answer.BROKEN}
+    first = next((broken[invariant] for invariant in MOST_TELLING if invariant in broken), None)
+    if first is None:
+        return ""
+    count = _("{count} violations").format(count=f"{first.count:,}")
+    return f"\n{first.invariant}: {_(first.meaning)} {count}"
+
+
 def _sentence(verdict: Verdict) -> str:
     counts = verdict.counts
     if verdict.status is Status.PASS:
@@ -173,7 +159,7 @@ def _sentence(verdict: Verdict) -> str:
             suppressed=counts.get("duplicates_suppressed", 0),
         )
     if verdict.status is Status.FAIL:
-        return _("Rules were broken: {ids}").format(ids=" ".join(verdict.broken))
+        return _("Rules were broken: {ids}").format(ids=" ".join(verdict.broken)) + _worst(verdict)
     if verdict.status is Status.UNKNOWN:
         return _("Something could not be checked ({ids}), so this is no pass.").format(ids=" ".join(verdict.unknown))
     if verdict.status is Status.VACUOUS:

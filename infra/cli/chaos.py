@@ -25,8 +25,8 @@ from chaos.telling.plain import PlainTeller
 from chaos.unsafe import Variant
 from infra.cli.console import out
 
-MOST_TELLING = ("S11", "S12", "S00")
-"""Whose story is told first, when several rules were broken."""
+
+WHOLE_STORY = 10_000
 
 
 @click.group()
@@ -134,8 +134,8 @@ def _judge(evidence: Path, finished: Finished | None) -> Verdict:
 def _story(verdict: Verdict, evidence: Path) -> Story | None:
     """Tell the violation that says most to a newcomer."""
     examples = {result.invariant: result.counterexamples for result in verdict.results if result.counterexamples}
-    for invariant in (*MOST_TELLING, *examples):
+    for invariant in (*verdict_shown.MOST_TELLING, *examples):
         for example in examples.get(invariant, ()):
             if example.order_id is not None:
-                return tell(invariant, example, Evidence.of(evidence))
+                return tell(invariant, example, Evidence.of(evidence), longest=WHOLE_STORY)
     return None

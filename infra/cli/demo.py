@@ -4,9 +4,11 @@ The exit code is the verdict: 0 PASS, 1 FAIL, 2 UNKNOWN, 3 VACUOUS, 4 CHECKER_DE
 """
 
 import sys
+import time
 from gettext import gettext as _
 
 import click
+import psutil
 from rich.padding import Padding
 from rich.panel import Panel
 from rich.text import Text
@@ -32,6 +34,7 @@ def demo(without: str | None, seconds: float, rate: float | None, seed: int | No
     _prologue(scenario, variant)
     finished = perform_and_tell(scenario, seed=dice() if seed is None else seed, variant=variant)
     verdict = judge_and_show(finished)
+    _times(finished)
     _epilogue(finished, verdict, variant)
     sys.exit(verdict.exit_code)
 
@@ -65,6 +68,16 @@ def _prologue(scenario: Scenario, variant: Variant | None) -> None:
         text.append(" " + _("Watch what becomes of the same orders under the same faults."), "red")
     title = Text(scenario.title, "bold")
     out.print(Padding(Panel(text, title=title, title_align="left", border_style="dim", padding=(1, 2)), (1, 0)))
+
+
+def _times(finished: Finished) -> None:
+    """Say how long it took, counted from the moment at which the command was started."""
+    begun = psutil.Process().create_time()
+    parts = [_("whole run {seconds:.0f} s").format(seconds=time.time() - begun)]
+    if finished.first_invoice_at is not None:
+        parts.insert(0, _("first invoice after {seconds:.1f} s").format(seconds=finished.first_invoice_at - begun))
+    parts.append(_("seed {seed}").format(seed=finished.seed))
+    out.print(Text(" · ".join(parts), "dim"))
 
 
 def _epilogue(finished: Finished, verdict: Verdict, variant: Variant | None) -> None:
