@@ -25,7 +25,6 @@ from chaos.telling.plain import PlainTeller
 from chaos.unsafe import Variant
 from infra.cli.console import out
 
-
 WHOLE_STORY = 10_000
 
 
