@@ -14,6 +14,7 @@ import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
@@ -24,6 +25,7 @@ from shared.settings import read, setting
 GOODS = (("coffee-1kg", 1890), ("filter-papers-100", 350), ("kettle", 4900), ("grinder", 12900), ("cup", 990))
 TIMEOUT_SECONDS = 10.0
 FOLLOWED_FOR_SECONDS = 60.0
+GREETED = Path("/tmp/up")  # noqa: S108  # the container's own: its health check looks for it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,6 +120,7 @@ def main(environ: Mapping[str, str]) -> None:
         elif order_id and not stop.is_set():
             first = f"The system is up, but order {order_id} has no invoice yet. See `docker compose logs billing-1`."
     print(welcome(settings, first), flush=True)  # noqa: T201  # the words of the container
+    GREETED.touch()
     while settings.load and not stop.wait(1 / settings.load):
         shop.place(stop)
     stop.wait()
