@@ -20,7 +20,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 from confluent_kafka import Consumer as KafkaConsumer
-from prometheus_client import Counter, Histogram
+from prometheus_client import Counter, Gauge, Histogram
 from sqlalchemy import Connection, Engine
 
 from shared import database, envelope
@@ -41,6 +41,7 @@ COORDINATOR_TIMEOUT_SECONDS: Final = 10.0
 CONSUMED = Counter("consumer_events_consumed_total", "Events received from the log", ["group"])
 APPLIED = Counter("consumer_events_applied_total", "Events that had their effect", ["group"])
 DUPLICATES = Counter("consumer_duplicates_suppressed_total", "Deliveries that the inbox knew", ["group"])
+ASSIGNED = Gauge("consumer_partitions_assigned", "Partitions that the group has given to this member", ["group"])
 RETRIES = Counter("consumer_batch_retries_total", "Batches put back because the database was away", ["group"])
 BATCH_SECONDS = Histogram("consumer_batch_seconds", "From receipt of a batch to its commit", ["group"])
 
@@ -232,6 +233,7 @@ class Consumer:
     # Telling
 
     def _log_change(self, what: str, partitions: Iterable[TopicPartition]) -> None:
+        ASSIGNED.labels(self._group).set(len(self._kafka.assignment()))
         log.info(
             what,
             group=self._group,
