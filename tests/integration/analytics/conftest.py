@@ -1,4 +1,4 @@
-"""A migrated analytics database for each test."""
+"""A migrated analytics database for each module, emptied for each test."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,25 +6,40 @@ from pathlib import Path
 import pytest
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Engine
+from sqlalchemy import Engine, inspect, text
 
 from shared.database import create_engine
 from tests.conftest import DatabaseFactory
 
 INI = Path(__file__).parents[3] / "infra" / "alembic.ini"
+KEPT = {"alembic_version"}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def alembic_config() -> Config:
     return Config(INI, ini_section="analytics")
 
 
-@pytest.fixture
-def engine(postgres_url: DatabaseFactory, alembic_config: Config) -> Iterator[Engine]:
-    engine = create_engine(postgres_url(), None, "test", pool_size=5)
+@pytest.fixture(scope="module")
+def database_url(postgres_url: DatabaseFactory) -> str:
+    return postgres_url()
+
+
+@pytest.fixture(scope="module")
+def migrated(database_url: str, alembic_config: Config) -> Iterator[Engine]:
+    engine = create_engine(database_url, None, "test", pool_size=5)
     with engine.connect() as connection:
         alembic_config.attributes["connection"] = connection
         command.upgrade(alembic_config, "head")
         connection.commit()
     yield engine
     engine.dispose()
+
+
+@pytest.fixture
+def engine(migrated: Engine) -> Engine:
+    """Return a way into the module's database, whose tables are empty again."""
+    with migrated.begin() as connection:
+        tables = ", ".join(table for table in inspect(connection).get_table_names() if table not in KEPT)
+        connection.execute(text(f"TRUNCATE {tables} RESTART IDENTITY"))
+    return migrated

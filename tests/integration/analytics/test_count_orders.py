@@ -6,8 +6,6 @@ from uuid import uuid4
 
 import psycopg
 import pytest
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import Engine, text
 
 from infra.local.stack import LocalStack
@@ -160,13 +158,3 @@ def test_the_consumers_role_may_do_all_this(engine: Engine, stack: LocalStack) -
         batch = DatabaseInbox("analytics").new(connection, deliver(placed(order), invoiced(order)))
         count_orders.apply(connection, batch)
     assert states(engine) == {"placed": 1}
-
-
-def test_the_migrations_make_the_tables_that_the_code_declares(engine: Engine, alembic_config: Config) -> None:
-    """Raises when the two differ; they can be undone."""
-    with engine.connect() as connection:
-        alembic_config.attributes["connection"] = connection
-        command.check(alembic_config)
-        command.downgrade(alembic_config, "base")
-        connection.commit()
-    assert rows(engine, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'") == [("alembic_version",)]

@@ -1,4 +1,4 @@
-"""A migrated billing database for each test."""
+"""A migrated billing database for each module, emptied for each test."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -6,7 +6,7 @@ from pathlib import Path
 import psycopg
 import pytest
 from alembic.config import Config
-from sqlalchemy import Engine
+from sqlalchemy import Engine, inspect, text
 
 from infra.local.stack import LocalStack
 from infra.postgres.roles import all_roles, ensure_roles, grant
@@ -15,25 +15,35 @@ from tests.conftest import DatabaseFactory
 from tests.integration.billing.orders import migrate
 
 INI = Path(__file__).parents[3] / "infra" / "alembic.ini"
+KEPT = {"alembic_version", "relay_position", "relay_lane", "relay_member"}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def alembic_config() -> Config:
     return Config(INI, ini_section="billing")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def database_url(postgres_url: DatabaseFactory) -> str:
     return postgres_url()
 
 
-@pytest.fixture
-def engine(database_url: str, alembic_config: Config) -> Iterator[Engine]:
+@pytest.fixture(scope="module")
+def migrated(database_url: str, alembic_config: Config) -> Iterator[Engine]:
     engine = create_engine(database_url, None, "test", pool_size=5)
     with engine.connect() as connection:
         migrate(connection, alembic_config)
     yield engine
     engine.dispose()
+
+
+@pytest.fixture
+def engine(migrated: Engine) -> Engine:
+    """Return a way into the module's database, whose tables are empty again."""
+    with migrated.begin() as connection:
+        tables = ", ".join(table for table in inspect(connection).get_table_names() if table not in KEPT)
+        connection.execute(text(f"TRUNCATE {tables} RESTART IDENTITY"))
+    return migrated
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """What a batch of order events leaves in billing's database."""
 
-from collections import Counter
 from uuid import UUID
 
 import pytest
@@ -22,7 +21,6 @@ from tests.integration.billing.orders import (
     everything,
     placed,
     rows,
-    without_uniques,
 )
 
 OUTBOX = "SELECT type, aggregate_type, aggregate_id, aggregate_version, destination, payload FROM outbox ORDER BY id"
@@ -147,19 +145,6 @@ def test_a_cancellation_of_what_was_never_billed_does_nothing(engine: Engine) ->
     """There is nothing to give back; it neither fails nor draws a number."""
     bill(engine, deliver(cancelled(placed())))
     assert rows(engine, "SELECT * FROM outbox") == rows(engine, "SELECT * FROM number_series") == []
-
-
-def test_without_the_inbox_every_effect_doubles(engine: Engine) -> None:
-    """Nothing else keeps it once: with the UNIQUEs gone too, a redelivery makes a second invoice, refund and mail."""
-    without_uniques(engine)
-    order = placed()
-    batch = deliver(order, cancelled(order))
-    bill(engine, batch, NoInbox())
-    bill(engine, batch, NoInbox())
-    assert rows(engine, "SELECT count(*), count(DISTINCT number) FROM invoice") == [(2, 2)]
-    told = Counter(row.type for row in rows(engine, OUTBOX))
-    assert told["InvoiceIssued"] == told["SendInvoice"] == 2
-    assert told["CreditNoteIssued"] >= 2
 
 
 def test_without_the_inbox_a_unique_constraint_stops_the_batch(engine: Engine) -> None:

@@ -1,4 +1,4 @@
-"""A migrated ledger, a mail sink that is up, a worker that a test starts, and the queue between."""
+"""A ledger emptied for each test, a mail sink that is up, a worker that a test starts, and the queue between them."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -6,29 +6,30 @@ from pathlib import Path
 import pytest
 from alembic import command
 from alembic.config import Config
-from sqlalchemy import Engine
+from sqlalchemy import Engine, inspect, text
 
 from shared.database import create_engine
 from tests.conftest import DatabaseFactory
 from tests.integration.notifications.processes import OwnRedis, Process, Queue, Sink, free_port
 
 INI = Path(__file__).parents[3] / "infra" / "alembic.ini"
+KEPT = {"alembic_version"}
 
 StartWorker = Callable[..., Process]
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def alembic_config() -> Config:
     return Config(INI, ini_section="notifications")
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def database_url(postgres_url: DatabaseFactory) -> str:
     return postgres_url()
 
 
-@pytest.fixture
-def engine(database_url: str, alembic_config: Config) -> Iterator[Engine]:
+@pytest.fixture(scope="module")
+def migrated(database_url: str, alembic_config: Config) -> Iterator[Engine]:
     engine = create_engine(database_url, None, "test", pool_size=5)
     with engine.connect() as connection:
         alembic_config.attributes["connection"] = connection
@@ -36,6 +37,15 @@ def engine(database_url: str, alembic_config: Config) -> Iterator[Engine]:
         connection.commit()
     yield engine
     engine.dispose()
+
+
+@pytest.fixture
+def engine(migrated: Engine) -> Engine:
+    """Return a way into the module's database, whose tables are empty again."""
+    with migrated.begin() as connection:
+        tables = ", ".join(table for table in inspect(connection).get_table_names() if table not in KEPT)
+        connection.execute(text(f"TRUNCATE {tables} RESTART IDENTITY"))
+    return migrated
 
 
 @pytest.fixture
