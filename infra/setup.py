@@ -86,8 +86,8 @@ def find_right_python() -> None:
         return
     for minor in (13, 12, 11):
         other = shutil.which(f"python3.{minor}")
-        if other and "ONCE_SETUP_AGAIN" not in os.environ:
-            os.environ["ONCE_SETUP_AGAIN"] = "1"
+        # A version manager's stand-in may be on PATH without the Python that it stands for: ask it.
+        if other and subprocess.run([other, "-c", ""], stderr=subprocess.DEVNULL, check=False).returncode == 0:
             os.execv(other, [other, "-I", __file__])  # noqa: S606  # no shell, on purpose
     raise SetupError(
         f"This is Python {platform.python_version()}, and the project needs 3.11, 3.12 or 3.13. "

@@ -3,6 +3,7 @@
 import subprocess
 from collections.abc import Callable, Iterable
 from gettext import gettext as _
+from pathlib import Path
 
 from infra.doctor.finding import Finding, fault, ok
 from infra.kafka.jars import LOCK, read_lock
@@ -17,7 +18,7 @@ def check_tools(_stack: LocalStack) -> Iterable[Finding]:
         _tool("PostgreSQL", lambda: [postgres.wheel() / "bin" / "postgres", "--version"]),
         _tool("Java", lambda: [java(), "--version"]),
         _tool("Redis", lambda: [redis.server(), "--version"]),
-        _jars(),
+        judge_jars(jar_folder()),
     ]
 
 
@@ -38,9 +39,10 @@ def _tool(name: str, command: Callable[[], list[object]]) -> Finding:
     return ok(name, done.stdout.splitlines()[0])
 
 
-def _jars() -> Finding:
+def judge_jars(folder: Path) -> Finding:
+    """Compare a folder with the lock, by the files' names."""
     locked = read_lock(LOCK.read_text(encoding="utf-8"))
-    missing = [jar for jar in locked if not (jar_folder() / jar.file).exists()]
+    missing = [jar for jar in locked if not (folder / jar.file).exists()]
     if missing:
         found = _("{count} of its {total} jars are missing.").format(count=len(missing), total=len(locked))
         return fault("Kafka", found, _("Run `make setup` to fetch them."))

@@ -17,7 +17,7 @@ from infra.local.home import Home
 from infra.local.kafka import JVM_OPTIONS, Kafka, aot_cache, java_command
 from infra.local.server import wait_until_ready
 
-_STARTED_WITHIN_SECONDS = 60
+_STARTED_WITHIN_SECONDS = 120
 _WRITTEN_WITHIN_SECONDS = 120
 _PORTS = ports.Range(20000, 2, 27400)
 

@@ -79,6 +79,7 @@ def test_data_survive_the_killing_of_every_process_and_starting_again_works(runn
     assert "kept" in admin(running.servers.kafka).list_topics(timeout=5).topics
 
 
+@pytest.mark.full
 def test_processes_whose_supervisor_was_killed_are_replaced(running: LocalStack) -> None:
     orphans = pids(running)
     supervisor_of(running).kill()
@@ -87,6 +88,7 @@ def test_processes_whose_supervisor_was_killed_are_replaced(running: LocalStack)
     assert not [pid for pid in orphans.values() if pid and psutil.pid_exists(pid)]
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("name", ["postgres", "kafka", "redis"])
 def test_a_killed_server_comes_back_by_itself_and_is_counted(running: LocalStack, name: str) -> None:
     before = next(each for each in running.server_processes() if each.name == name)
@@ -101,6 +103,7 @@ def test_a_killed_server_comes_back_by_itself_and_is_counted(running: LocalStack
     running.servers_up()
 
 
+@pytest.mark.full
 def test_a_noted_port_that_somebody_took_makes_the_stack_move_and_say_so(running: LocalStack) -> None:
     running.servers_down()
     port = running.ports()["kafka"]
@@ -120,6 +123,7 @@ def test_a_port_that_was_asked_for_and_is_taken_is_an_error_that_names_its_holde
             LocalStack.open(asked).servers_up()
 
 
+@pytest.mark.full
 def test_a_second_home_gets_ports_of_its_own(running: LocalStack, tmp_path: Path) -> None:
     other = LocalStack.open({"ONCE_HOME": str(tmp_path / "other")})
     assert not set(other.ports().values()) & set(running.ports().values())
