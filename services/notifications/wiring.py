@@ -2,8 +2,8 @@
 
 A task is acknowledged after it has run, a worker that dies gives its task back after the visibility timeout, and JSON
 is all that is read. So a command comes at least once, with one hole that Celery's Redis transport leaves: a message is
-popped first and noted as unacknowledged then, so one that is handed over in the last moment of Redis or of the worker is
-in neither list. Its invoice has no line in the ledger, which is how it can be found and sent.
+popped first and noted as unacknowledged then, so one that is handed over in the last moment of Redis or of the worker
+is in neither list. Its invoice has no line in the ledger, which is how it can be found and sent.
 
 One process with one task at a time (pool ``solo``): nothing is forked, so nothing can cross a fork. More throughput
 means more processes.
