@@ -79,8 +79,11 @@ class Scenario:
     acts: tuple[Act, ...] = ()
     expect: Expectation = field(default_factory=Expectation)
     twin: Twin | None = None
-    drain_seconds: float = 30.0
-    """How long nothing may get less before the wait for the end of all work is given up."""
+    drain_seconds: float = 75.0
+    """How long nothing may get less before the wait for the end of all work is given up.
+
+    Longer than the queue's visibility timeout, after which it hands out again what a dead worker had in hand.
+    """
 
     def __post_init__(self) -> None:
         begins = [act.at for act in self.acts]

@@ -31,7 +31,6 @@ def load(rate: float, seconds: float, seed: int | None) -> None:
         guard="none",
         workload=Workload(seconds=seconds, rate_per_second=rate),
         expect=Expectation(),
-        drain_seconds=60.0,
     )
     finished = perform_and_tell(scenario, seed=dice() if seed is None else seed, load=LocustCustomers)
     _report(finished)
