@@ -45,10 +45,17 @@ Destination = Literal["event", "command"]
 ADD: Final = """
 INSERT INTO outbox (event_id, aggregate_type, aggregate_id, aggregate_version,
                     destination, type, source, dataschema, payload, traceparent)
-VALUES (%(event_id)s, %(aggregate_type)s, %(aggregate_id)s, %(aggregate_version)s,
-        %(destination)s, %(type)s, %(source)s, %(dataschema)s, %(payload)s, %(traceparent)s)
+SELECT event_id, aggregate_type, aggregate_id, aggregate_version,
+       destination, type, source, dataschema, payload, traceparent
+FROM unnest(%(event_id)s::uuid[], %(aggregate_type)s::text[], %(aggregate_id)s::text[], %(aggregate_version)s::int[],
+            %(destination)s::text[], %(type)s::text[], %(source)s::text[], %(dataschema)s::text[],
+            %(payload)s::bytea[], %(traceparent)s::text[]) WITH ORDINALITY
+  AS event (event_id, aggregate_type, aggregate_id, aggregate_version,
+            destination, type, source, dataschema, payload, traceparent, place)
+ORDER BY place
 """
-"""Plain SQL that any driver can run. ``xid`` and ``id`` are left to their defaults, drawn in that order."""
+"""Plain SQL for one event or many, in their order; any driver that binds lists can run it. ``xid`` and ``id`` are left
+to their defaults, drawn in that order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +108,8 @@ def add(connection: Connection, *new_events: Event) -> None:
     Raises IntegrityError for a version that the aggregate already has: two writers did not lock the aggregate's row.
     """
     if new_events:
-        connection.exec_driver_sql(ADD, [_parameters(event) for event in new_events])
-
-
-def _parameters(event: Event) -> dict[str, object]:
-    return {name: getattr(event, name) for name in Event.__slots__}
+        columns = {name: [getattr(event, name) for event in new_events] for name in Event.__slots__}
+        connection.exec_driver_sql(ADD, columns)
 
 
 class Xid8(UserDefinedType[int]):
