@@ -29,15 +29,19 @@ def test_the_holder_of_a_port_is_named_with_its_process_id() -> None:
 
 
 def test_a_block_with_one_taken_port_is_passed_over_whole() -> None:
-    within = ports.Range(33000, 10, 33100)
-    with socket.create_server(("127.0.0.1", 33001)):
+    """Blocks are dealt whole; which of the later ones are free is up to the machine."""
+    within = ports.Range(16000, 10, 16200)
+    with socket.create_server(("127.0.0.1", 16001)):
         dealt = ports.free_block(["a", "b", "c"], within)
-    assert dealt == {"a": 33010, "b": 33011, "c": 33012}
+    first = dealt["a"]
+    assert dealt == {"a": first, "b": first + 1, "c": first + 2}
+    assert first >= 16010
+    assert first % 10 == 0
 
 
 def test_no_free_block_is_an_error_that_says_what_to_do() -> None:
-    with socket.create_server(("127.0.0.1", 33201)), pytest.raises(PortTakenError, match="once doctor"):
-        ports.free_block(["a", "b"], ports.Range(33200, 10, 33210))
+    with socket.create_server(("127.0.0.1", 16201)), pytest.raises(PortTakenError, match="once doctor"):
+        ports.free_block(["a", "b"], ports.Range(16200, 10, 16210))
 
 
 def test_a_variable_overrides_a_port() -> None:
