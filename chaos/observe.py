@@ -141,6 +141,8 @@ def _processors() -> int:
 
 
 def _commit() -> str | None:
+    if shutil.which("git") is None:
+        return None
     done = subprocess.run(
         ["git", "describe", "--always", "--dirty", "--abbrev=12"],
         cwd=Path(__file__).parent,

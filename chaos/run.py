@@ -35,6 +35,7 @@ from chaos.watcher import Phase, Watcher
 from chaos.workload import Customers, Load
 from infra.local.services import Program, programs
 from infra.local.stack import LocalStack
+from infra.stack import open_stack
 
 GROUPS: Mapping[str, list[str]] = {
     "billing": ["orders.events"],
@@ -74,8 +75,8 @@ def perform(
     stack: LocalStack | None = None,
     load: LoadMaker | None = None,
 ) -> Finished:
-    """Run a scenario on the local stack and leave its evidence. Raises OnceError when it cannot be run at all."""
-    stack = stack or LocalStack.open()
+    """Run a scenario and leave its evidence. Raises OnceError when it cannot be run at all."""
+    stack = stack or open_stack()
     with housekeeping.only_run(stack.home.runs):
         watcher.phase(Phase.PREPARE)
         stack.servers_up(watcher.say)

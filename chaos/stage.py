@@ -4,7 +4,6 @@ Invariant: whatever a fault does to the system is recorded on disk before it is 
 the pids that the run's own supervisor knows, never by name.
 """
 
-import os
 import signal
 import threading
 import time
@@ -87,11 +86,7 @@ class Stage:
 
     def signal(self, pid: int, number: signal.Signals) -> bool:
         """Send a signal to a process of ours; says whether it was still there."""
-        try:
-            os.kill(pid, number)
-        except ProcessLookupError:
-            return False
-        return True
+        return self.deployment.send_signal(pid, number)
 
     def in_namespace(self, name: str) -> str:
         """The topic or group of this run that plays the part of ``name``."""

@@ -5,6 +5,7 @@ code.
 """
 
 import importlib
+import os
 import sys
 from collections.abc import Mapping
 from gettext import gettext as _
@@ -52,6 +53,8 @@ def once() -> None:
 def main() -> None:
     """Run the command; errors that we foresaw become a sentence and an exit code, never a stack trace."""
     try:
+        if os.environ.get("STACK") == "compose":
+            sys.exit(importlib.import_module("infra.compose.host").run(sys.argv[1:]))
         code = once.main(prog_name="once", standalone_mode=False)
     except click.ClickException as error:
         error.show()

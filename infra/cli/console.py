@@ -1,5 +1,6 @@
 """How the command line looks: one console for results, one for trouble, and a list of steps that fills up."""
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from time import monotonic
@@ -11,6 +12,11 @@ from infra.local.server import Report
 
 out = Console(highlight=False)
 err = Console(stderr=True, highlight=False)
+
+
+def command(words: str) -> str:
+    """Return how a person types a command of ours here: in a container it is reached through compose."""
+    return f"{os.environ.get('ONCE_COMMAND', 'once')} {words}"
 
 
 def complain(message: str) -> None:

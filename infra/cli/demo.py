@@ -19,7 +19,7 @@ from chaos.run import Finished
 from chaos.scenario import Scenario
 from chaos.unsafe import Variant
 from infra.cli.chaos import dice, judge_and_show, perform_and_tell, resized
-from infra.cli.console import out
+from infra.cli.console import command, out
 
 
 @click.command()
@@ -86,16 +86,16 @@ def _epilogue(finished: Finished, verdict: Verdict, variant: Variant | None) -> 
     order = next((story.order_id for story in verdict.stories if story.order_id), None) or finished.order_id
     suggestions = []
     if variant is None:
-        suggestions.append(("once demo --without inbox", _("the same three acts with the guard taken out")))
+        suggestions.append((command("demo --without inbox"), _("the same three acts with the guard taken out")))
     else:
-        suggestions.append(("once demo", _("the same acts with the guard back in")))
+        suggestions.append((command("demo"), _("the same acts with the guard back in")))
     if order:
-        suggestions.append((f"once trace {order}", _("the whole way of one of these orders")))
-    suggestions.append(("once chaos list", _("everything else that can be broken")))
+        suggestions.append((command(f"trace {order}"), _("the whole way of one of these orders")))
+    suggestions.append((command("chaos list"), _("everything else that can be broken")))
     suggestions.append((f"less {finished.evidence}", _("the evidence that was judged")))
-    width = max(len(command) for command, _why in suggestions)
-    for command, why in suggestions:
-        lines.append(f"  {command:<{width}}", "cyan")
+    width = max(len(words) for words, _why in suggestions)
+    for words, why in suggestions:
+        lines.append(f"  {words:<{width}}", "cyan")
         lines.append(f"  {why}\n", "dim")
     out.print()
     out.print(lines, soft_wrap=True)

@@ -1,5 +1,6 @@
 """``once doctor``: what keeps the system from running well here, and the cure for each."""
 
+from collections.abc import Sequence
 from gettext import gettext as _
 
 import click
@@ -8,7 +9,7 @@ from rich.text import Text
 
 from infra.cli.console import out
 from infra.doctor import Finding, Level, examine
-from infra.local.stack import LocalStack
+from infra.stack import open_stack
 
 _SIGNS = {Level.OK: ("✓", "green"), Level.WARNING: ("!", "yellow"), Level.FAULT: ("✗", "bold red")}
 
@@ -16,7 +17,11 @@ _SIGNS = {Level.OK: ("✓", "green"), Level.WARNING: ("!", "yellow"), Level.FAUL
 @click.command()
 def doctor() -> int:
     """Look for what keeps the system from running well, and say the cure. Exits with 1 when something is at fault."""
-    findings = examine(LocalStack.open())
+    return conclude(examine(open_stack()))
+
+
+def conclude(findings: Sequence[Finding]) -> int:
+    """Show findings and what they come to; return the exit code."""
     for finding in findings:
         show(finding)
     faults = sum(finding.level is Level.FAULT for finding in findings)

@@ -12,13 +12,14 @@ from infra.cli.console import out, steps
 from infra.local.deployment import Deployment
 from infra.local.server import Report
 from infra.local.stack import LocalStack
+from infra.stack import open_stack
 
 
 @click.command()
 @click.option("--servers", is_flag=True, help="Only PostgreSQL, Kafka and Redis, as tests need them.")
 def up(servers: bool) -> None:
     """Start everything that is not running, and wait until it works."""
-    stack = LocalStack.open()
+    stack = open_stack()
     begun = monotonic()
     with steps(_("Starting the system in {home}").format(home=stack.home.root)) as report:
         start(stack, report, servers_only=servers)
@@ -31,7 +32,7 @@ def up(servers: bool) -> None:
 @click.option("--delete-data", is_flag=True, help="Delete databases, topics, queues and logs, too.")
 def down(delete_data: bool) -> None:
     """Stop everything, letting work in hand finish. Data stay."""
-    stack = LocalStack.open()
+    stack = open_stack()
     if delete_data:
         with steps(_("Removing the system in {home}").format(home=stack.home.root)) as report:
             stack.destroy(report)
@@ -44,7 +45,7 @@ def down(delete_data: bool) -> None:
 @click.command()
 def reset() -> None:
     """Delete all data and start again with an empty system."""
-    stack = LocalStack.open()
+    stack = open_stack()
     begun = monotonic()
     with steps(_("Starting afresh in {home}").format(home=stack.home.root)) as report:
         stack.destroy(report)

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from infra.cli.console import duration, out
-from infra.local.stack import LocalStack
+from infra.stack import open_stack
 from infra.status.picture import Picture, Process, take
 
 _COLOURS = {"RUNNING": "green", "STARTING": "yellow", "BACKOFF": "red", "FATAL": "red", "EXITED": "red"}
@@ -21,7 +21,7 @@ _COLOURS = {"RUNNING": "green", "STARTING": "yellow", "BACKOFF": "red", "FATAL":
 @click.option("--json", "as_json", is_flag=True, help="For programs: one JSON object.")
 def status(as_json: bool) -> None:
     """Show who runs, how far each part is behind, and where to look."""
-    picture = take(LocalStack.open())
+    picture = take(open_stack())
     if as_json:
         click.echo(json.dumps(as_object(picture), indent=2))
     elif not picture.servers and not picture.services:

@@ -6,7 +6,7 @@ import click
 from rich.text import Text
 
 from infra.cli.console import out
-from infra.local.stack import LocalStack
+from infra.stack import open_stack
 from infra.trace.moment import Moment, Where
 from infra.trace.order import Trace, find
 from infra.trace.order import trace as follow
@@ -26,7 +26,7 @@ _COLOURS = {
 @click.argument("order")
 def trace(order: str) -> None:
     """Show an order's whole way: request, outbox, log copies, deliveries, invoice, e-mail."""
-    stack = LocalStack.open()
+    stack = open_stack()
     stack.servers_up()
     deployment = find(stack.deployments(), order)
     show(follow(deployment, stack.servers.kafka, order))

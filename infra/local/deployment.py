@@ -5,6 +5,7 @@ Invariant: everything a deployment makes carries its namespace, so that copies s
 """
 
 import json
+import os
 import shutil
 import urllib.error
 import urllib.request
@@ -13,6 +14,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from signal import Signals
 from smtplib import SMTP
 from typing import TYPE_CHECKING
 from zlib import crc32
@@ -26,6 +28,7 @@ from infra.kafka.topics import admin, delete_topics, ensure_topics
 from infra.local import ports
 from infra.local.errors import NotReadyError, StackError
 from infra.local.home import PROJECT
+from infra.local.memory import memory_bytes
 from infra.local.ports import HOST
 from infra.local.server import Report, wait_until_ready
 from infra.local.services import DATABASES, MAIN, TOPICS, Program, database_name, in_namespace, programs
@@ -56,6 +59,9 @@ def _silent(_line: str) -> None:
 
 
 class Deployment:
+    listen_on = HOST
+    """The address that processes listen on."""
+
     def __init__(
         self,
         stack: "LocalStack",
@@ -187,7 +193,27 @@ class Deployment:
 
     def url(self, name: str) -> str:
         """Return where a process serves HTTP (for one without an API: its metrics)."""
-        return f"http://{HOST}:{self.ports()[name]}"
+        return f"http://{self.host(name)}:{self.ports()[name]}"
+
+    def address(self, name: str) -> str:
+        """Return where a person at this machine reaches a process; empty when there is no way in."""
+        scheme = "smtp" if self.programs[name].listens == "smtp" else "http"
+        return f"{scheme}://{HOST}:{self.ports()[name]}"
+
+    def host(self, _name: str) -> str:
+        """Return where a process runs."""
+        return HOST
+
+    def memory_bytes(self, process: ProcessStatus) -> int:
+        return memory_bytes(process.pid)
+
+    def send_signal(self, pid: int, number: Signals) -> bool:
+        """Send a signal to a process of this stack, a server's too; says whether it was still there."""
+        try:
+            os.kill(pid, number)
+        except ProcessLookupError:
+            return False
+        return True
 
     def log_file(self, name: str) -> Path:
         return self._supervisor().log_file(name)
@@ -263,7 +289,7 @@ class Deployment:
             "REDIS_URL": self._stack.redis_url(self.redis_database),
             "CELERY_QUEUE": self.celery_queue,
             **self.topics,
-            "SMTP_HOST": HOST,
+            "SMTP_HOST": self._host_of_sink(),
             "SMTP_PORT": str(self._port_of_sink()),
             "MAIL_JOURNAL": str(self.mail_journal),
             "ADMIN_TOKEN_FILE": str(self._stack.home.secret_file("admin-token")),
@@ -284,10 +310,10 @@ class Deployment:
         if program.listens == "http":
             folder = self.directory / "metrics" / program.name
             folder.mkdir(parents=True, exist_ok=True)
-            return {"HTTP_HOST": HOST, "HTTP_PORT": port, "PROMETHEUS_MULTIPROC_DIR": str(folder)}
+            return {"HTTP_HOST": self.listen_on, "HTTP_PORT": port, "PROMETHEUS_MULTIPROC_DIR": str(folder)}
         if program.listens == "smtp":
-            return {"SMTP_PORT": port}
-        return {"METRICS_HOST": HOST, "METRICS_PORT": port}
+            return {"SMTP_HOST": self.listen_on, "SMTP_PORT": port}
+        return {"METRICS_HOST": self.listen_on, "METRICS_PORT": port}
 
     def _tuning(self) -> Iterator[tuple[str, str]]:
         """Pass on what a person may tune by the environment."""
@@ -299,6 +325,9 @@ class Deployment:
     def _port_of_sink(self) -> int:
         return next((self.ports()[each.name] for each in self.programs.values() if each.listens == "smtp"), 0)
 
+    def _host_of_sink(self) -> str:
+        return next((self.host(each.name) for each in self.programs.values() if each.listens == "smtp"), HOST)
+
     def _autostarted(self) -> list[Program]:
         return [program for program in self.programs.values() if program.autostart]
 
@@ -307,11 +336,11 @@ class Deployment:
         return {group: groups.count(group) for group in dict.fromkeys(groups)}
 
     def _wait(self, program: Program, supervisor: Supervisor) -> None:
-        port = self.ports()[program.name]
+        host, port = self.host(program.name), self.ports()[program.name]
         probes = {"http": _ask_ready, "smtp": _ask_smtp, "metrics": _ask_metrics}
         wait_until_ready(
             name=program.name,
-            probe=lambda: probes[program.listens](port),
+            probe=lambda: probes[program.listens](host, port),
             alive=lambda: supervisor.state(program.name) not in {"FATAL", "STOPPED"},
             log=supervisor.log_file(program.name),
             deadline_seconds=_READY_WITHIN_SECONDS,
@@ -357,19 +386,19 @@ def remove_evidence(directory: Path) -> None:
     shutil.rmtree(directory, ignore_errors=True)
 
 
-def _ask_ready(port: int) -> None:
+def _ask_ready(host: str, port: int) -> None:
     try:
-        with urllib.request.urlopen(f"http://{HOST}:{port}/readyz", timeout=5):
+        with urllib.request.urlopen(f"http://{host}:{port}/readyz", timeout=5):
             return
     except urllib.error.HTTPError as error:
         raise NotReadyError(json.loads(error.read()).get("detail", f"HTTP {error.code}")) from error
 
 
-def _ask_metrics(port: int) -> None:
-    with urllib.request.urlopen(f"http://{HOST}:{port}/metrics", timeout=5):
+def _ask_metrics(host: str, port: int) -> None:
+    with urllib.request.urlopen(f"http://{host}:{port}/metrics", timeout=5):
         return
 
 
-def _ask_smtp(port: int) -> None:
-    with SMTP(HOST, port, timeout=5) as client:
+def _ask_smtp(host: str, port: int) -> None:
+    with SMTP(host, port, timeout=5) as client:
         client.noop()

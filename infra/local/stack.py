@@ -20,6 +20,7 @@ from infra.local.deployment import Deployment
 from infra.local.errors import PortTakenError
 from infra.local.home import Home
 from infra.local.kafka import Kafka
+from infra.local.memory import memory_bytes
 from infra.local.ports import HOST
 from infra.local.postgres import Postgres
 from infra.local.redis import Redis
@@ -87,6 +88,9 @@ class LocalStack:
 
     def server_processes(self) -> list[Running]:
         return self.supervisor().processes() if self._noted() else []
+
+    def memory_bytes(self, process: Running) -> int:
+        return memory_bytes(process.pid)
 
     def deployment(
         self, namespace: str = MAIN, directory: Path | None = None, programs: Mapping[str, Program] | None = None

@@ -10,8 +10,6 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
-import psutil
-
 from infra.local.services import in_namespace
 from infra.local.stack import LocalStack
 from infra.status.backlog import Backlog, backlog, invoices_without_mail
@@ -115,7 +113,7 @@ def _ask(picture: Picture, whom: str, question: Callable[[], T]) -> T | None:
 
 def _server_processes(stack: LocalStack) -> list[Process]:
     return [
-        Process(each.name, each.state, each.pid, each.since, each.restarts, None, memory_bytes(each.pid))
+        Process(each.name, each.state, each.pid, each.since, each.restarts, None, stack.memory_bytes(each))
         for each in stack.server_processes()
     ]
 
@@ -129,27 +127,8 @@ def _service_processes(stack: LocalStack) -> list[Process]:
             each.pid,
             each.since,
             each.restarts,
-            f"{'smtp' if each.name == 'mail-sink' else 'http'}://127.0.0.1:{each.port}",
-            memory_bytes(each.pid),
+            deployment.address(each.name),
+            deployment.memory_bytes(each),
         )
         for each in deployment.processes()
     ]
-
-
-def memory_bytes(pid: int | None) -> int:
-    """Return a process's memory with its children's: the proportional share where the system knows it."""
-    if pid is None:
-        return 0
-    try:
-        process = psutil.Process(pid)
-        return sum(_share(each) for each in [process, *process.children(recursive=True)])
-    except psutil.Error:
-        return 0
-
-
-def _share(process: psutil.Process) -> int:
-    try:
-        full = process.memory_full_info()
-        return int(getattr(full, "pss", 0) or full.uss)
-    except psutil.Error:
-        return int(process.memory_info().rss)

@@ -1,0 +1,117 @@
+"""The compose stack as one object, seen from inside: what ``infra.local.stack`` is for the local one.
+
+The servers belong to docker-compose.yml. Here they are started again when they are down, waited for, and addressed by
+the names that they have on the network.
+"""
+
+import os
+import socket
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import psycopg
+from redis import Redis
+
+from infra.compose.containers import Containers, ServiceContainers, surroundings
+from infra.compose.deployment import ComposeDeployment
+from infra.compose.engine import Engine
+from infra.kafka.topics import admin
+from infra.local.home import Home
+from infra.local.server import Address, Report, wait_until_ready
+from infra.local.services import MAIN, Program
+from infra.local.stack import LocalStack, Servers
+from infra.local.supervisor import Running
+
+WORK = Path("/var/lib/once/work")
+SECRETS = Path("/run/secrets")
+SERVERS = ("postgres", "kafka", "redis")
+_READY_WITHIN_SECONDS = 90
+
+
+@dataclass(frozen=True, slots=True)
+class VolumeHome(Home):
+    """The folder that runs and notes are in is a volume; secrets are another, which only the first start writes."""
+
+    def create(self) -> None:
+        self.root.mkdir(parents=True, exist_ok=True)
+
+    def secret_file(self, name: str) -> Path:
+        return SECRETS / name
+
+
+def _silent(_line: str) -> None:
+    """Report nothing."""
+
+
+class ComposeStack(LocalStack):
+    """Reached by ``infra.stack.open_stack``. What of the local stack is not overridden here works on both."""
+
+    def __init__(self, engine: Engine, environ: Mapping[str, str]) -> None:
+        super().__init__(VolumeHome(WORK), environ)
+        self.engine = engine
+        self.surroundings = surroundings(engine, socket.gethostname())
+
+    @classmethod
+    def open(cls, environ: Mapping[str, str] | None = None) -> "ComposeStack":
+        # Containers of a run write into the folders that we make for it, as another user.
+        os.umask(0)
+        return cls(Engine(), os.environ if environ is None else environ)
+
+    @property
+    def servers(self) -> Servers:
+        return Servers(Address("postgres", 5432), "kafka:19092", Address("redis", 6379))
+
+    def superuser_url(self, database: str) -> str:
+        return f"postgresql://postgres:{self.home.secret('postgres')}@{self.servers.postgres}/{database}"
+
+    def servers_up(self, report: Report = _silent) -> None:
+        for name in SERVERS:
+            if self.containers().pid(name) is None:
+                report(f"Starting {name}")
+                self.containers().start_process(name)
+        for name, probe in self._probes().items():
+            wait_until_ready(
+                name=name,
+                probe=probe,
+                alive=lambda: True,
+                log=f"`docker compose logs {name}`",
+                deadline_seconds=_READY_WITHIN_SECONDS,
+            )
+
+    def servers_down(self, report: Report = _silent) -> None:
+        report("Stopping Redis, Kafka and PostgreSQL")
+        self.containers().stop()
+
+    def server_processes(self) -> list[Running]:
+        return self.containers().processes()
+
+    def memory_bytes(self, process: Running) -> int:
+        return self.containers().memory_bytes(process.name)
+
+    def deployment(
+        self, namespace: str = MAIN, directory: Path | None = None, programs: Mapping[str, Program] | None = None
+    ) -> ComposeDeployment:
+        default = self.home.main if namespace == MAIN else self.home.runs / namespace
+        return ComposeDeployment(self, namespace, directory or default, None if programs is None else dict(programs))
+
+    def containers(self) -> Containers:
+        """Return the servers' containers."""
+        return ServiceContainers(self.engine, self.surroundings.project, SERVERS, self.home.servers)
+
+    def supervisor(self) -> Containers:  # type: ignore[override]  # the same verbs, on containers
+        return self.containers()
+
+    def _probes(self) -> dict[str, Callable[[], None]]:
+        return {"postgres": self._ask_postgres, "kafka": self._ask_kafka, "redis": self._ask_redis}
+
+    def _ask_postgres(self) -> None:
+        with psycopg.connect(self.superuser_url("postgres"), connect_timeout=2) as connection:
+            connection.execute("SELECT pg_is_in_recovery()")
+
+    def _ask_kafka(self) -> None:
+        admin(self.servers.kafka).list_topics(timeout=3)
+
+    def _ask_redis(self) -> None:
+        with Redis.from_url(self.redis_url(0), socket_timeout=2) as client:
+            client.ping()
