@@ -1,6 +1,5 @@
 """Tell a run on a terminal: the story scrolls by, and below it a picture of what is going on now."""
 
-import threading
 import time
 from gettext import gettext as _
 
@@ -23,12 +22,15 @@ ACT_COLOURS = ("yellow", "magenta", "cyan", "blue")
 
 
 class LiveTeller:
-    """Draws at its own pace; what a run tells only changes what is drawn next. Threads may tell at the same time."""
+    """Draws at its own pace; what a run tells only changes what is drawn next. Threads may tell at the same time.
+
+    No lock of its own: drawing happens under the terminal's lock, and printing takes that lock too, so a second one
+    around either could be taken in the other order. Attributes are replaced as a whole, and read once.
+    """
 
     def __init__(self, console: Console) -> None:
         self._console = console
         self._live = Live(self, console=console, refresh_per_second=8, transient=True)
-        self._lock = threading.RLock()
         self._begun = time.monotonic()
         self._phase: Phase | None = None
         self._phase_begun = self._begun
@@ -49,25 +51,22 @@ class LiveTeller:
     # What a run tells
 
     def phase(self, phase: Phase) -> None:
-        with self._lock:
-            self._finish_phase()
-            self._phase, self._phase_begun, self._detail = phase, time.monotonic(), ""
+        self._finish_phase()
+        self._phase, self._phase_begun, self._detail = phase, time.monotonic(), ""
 
     def act_begins(self, number: int, act: Act) -> None:
-        with self._lock:
-            self._act, self._before = (number, act), self._pulse
-            colour = _colour(number)
-            heading = Text.assemble((_("Act {number}").format(number=number), "bold"), "  ", (act.title, "bold"))
-            panel = Panel(
-                Text(act.story), title=heading, title_align="left", border_style=colour, box=box.HEAVY, padding=(0, 1)
-            )
-            self._console.print(Padding(panel, (1, 0, 0, 0)))
+        self._act, self._before = (number, act), self._pulse
+        colour = _colour(number)
+        heading = Text.assemble((_("Act {number}").format(number=number), "bold"), "  ", (act.title, "bold"))
+        panel = Panel(
+            Text(act.story), title=heading, title_align="left", border_style=colour, box=box.HEAVY, padding=(0, 1)
+        )
+        self._console.print(Padding(panel, (1, 0, 0, 0)))
 
     def act_ends(self, number: int, act: Act) -> None:  # noqa: ARG002
-        with self._lock:
-            for sentence in what_an_act_did(self._before, self._pulse):
-                self._console.print(Text.assemble(("  → ", _colour(number)), sentence))
-            self._act = None
+        for sentence in what_an_act_did(self._before, self._pulse):
+            self._console.print(Text.assemble(("  → ", _colour(number)), sentence))
+        self._act = None
 
     def say(self, sentence: str) -> None:
         self._detail = sentence
@@ -77,32 +76,29 @@ class LiveTeller:
 
     # What is drawn
 
+    def draw(self) -> None:
+        """Draw now, besides the regular times."""
+        self._live.refresh()
+
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        with self._lock:
-            yield Text()
-            yield self._headline()
-            if self._pulse.planned:
-                yield Padding(self._load(), (0, 0, 0, 2))
-                yield Padding(_counters(self._pulse), (1, 0, 0, 2))
+        yield Text()
+        yield self._headline()
+        pulse = self._pulse
+        if pulse.planned:
+            yield Padding(_load(pulse), (0, 0, 0, 2))
+            yield Padding(_counters(pulse), (1, 0, 0, 2))
 
     def _headline(self) -> RenderableType:
         line = Table.grid(padding=(0, 1))
-        what = self._phase.sentence if self._phase else _("Beginning")
+        phase, act_now = self._phase, self._act
+        what = phase.sentence if phase else _("Beginning")
         text = Text.assemble((what, "bold"), f"  {time.monotonic() - self._phase_begun:.0f} s")
-        if self._detail and self._phase is not Phase.LOAD:
+        if self._detail and phase is not Phase.LOAD:
             text.append(f"  {self._detail}", "dim")
-        if self._act is not None:
-            number, act = self._act
+        if act_now is not None:
+            number, act = act_now
             text.append(f"   {_('Act {number}').format(number=number)}: {act.title}", _colour(number))
         line.add_row(self._spinner, text)
-        return line
-
-    def _load(self) -> RenderableType:
-        done, planned = self._pulse.orders, self._pulse.planned
-        line = Table.grid(padding=(0, 2))
-        goal = _("{done} of {planned} orders").format(done=done, planned=planned)
-        more = _("and more, until the last act is over") if done > planned else ""
-        line.add_row(ProgressBar(total=planned, completed=min(done, planned), width=40), Text(goal), Text(more, "dim"))
         return line
 
     def _finish_phase(self) -> None:
@@ -110,6 +106,15 @@ class LiveTeller:
             seconds = time.monotonic() - self._phase_begun
             self._console.print(Text.assemble(("✓ ", "green"), self._phase.sentence, (f"  {seconds:.1f} s", "dim")))
         self._phase = None
+
+
+def _load(pulse: Pulse) -> RenderableType:
+    done, planned = pulse.orders, pulse.planned
+    line = Table.grid(padding=(0, 2))
+    goal = _("{done} of {planned} orders").format(done=done, planned=planned)
+    more = _("and more, until the last act is over") if done > planned else ""
+    line.add_row(ProgressBar(total=planned, completed=min(done, planned), width=40), Text(goal), Text(more, "dim"))
+    return line
 
 
 def _counters(pulse: Pulse) -> RenderableType:

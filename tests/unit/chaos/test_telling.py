@@ -1,5 +1,6 @@
 """How a run is told: plain lines without control codes, and a verdict that names what broke."""
 
+import threading
 from datetime import UTC, datetime
 from io import StringIO
 
@@ -83,6 +84,23 @@ def test_the_live_picture_tells_the_same_story() -> None:
         tell_a_run(teller)
     assert "The messenger dies" in text_of(out)
     assert "2 repeated deliveries were recognised" in text_of(out)
+
+
+def test_drawing_and_telling_do_not_wait_for_each_other() -> None:
+    """A run goes on telling while the picture is drawn; neither may hold what the other waits for."""
+    out = console(terminal=True)
+
+    def tell(teller: LiveTeller) -> None:
+        for _round in range(100):
+            tell_a_run(teller)
+
+    with LiveTeller(out) as teller:
+        telling = threading.Thread(target=tell, args=[teller], daemon=True)
+        telling.start()
+        for _round in range(100):
+            teller.draw()
+        telling.join(timeout=30)
+        assert not telling.is_alive()
 
 
 def test_an_act_is_told_by_what_changed() -> None:
