@@ -45,6 +45,8 @@ class Director:
             for number, act in enumerate(self._scenario.acts, start=1):
                 if not self._stage.wait_until(lambda act=act: self._share_placed() >= act.at, PATIENCE_SECONDS):  # type: ignore[misc]
                     return
+                if self._stage.abandoned.is_set():
+                    return
                 self._watcher.act_begins(number, act)
                 for fault in act.faults:
                     self._inject(fault, replace(self._stage, act=act.title))

@@ -26,6 +26,7 @@ from chaos.unsafe import Variant
 from infra.cli.console import out
 
 WHOLE_STORY = 10_000
+INTERRUPTED = 130
 
 
 @click.group()
@@ -102,8 +103,14 @@ def perform_and_tell(
     """Run a scenario while telling what happens, in the way that suits the output."""
     signal.signal(signal.SIGTERM, _interrupt)
     teller = LiveTeller(out) if out.is_terminal and not out.is_dumb_terminal else PlainTeller(out)
-    with teller:
-        return perform(scenario, watcher=teller, seed=seed, variant=variant, load=load)
+    try:
+        with teller:
+            return perform(scenario, watcher=teller, seed=seed, variant=variant, load=load)
+    except KeyboardInterrupt:
+        out.print(
+            _("Interrupted. What was broken is repaired and this run's processes have ended; the servers stay up.")
+        )
+        sys.exit(INTERRUPTED)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
