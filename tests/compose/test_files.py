@@ -73,6 +73,19 @@ def test_the_engines_socket_is_handed_to_one_service_alone() -> None:
     assert [each.partition(":")[0] for each in services if "docker.sock" in each] == ["once"]
 
 
+def test_no_health_check_starts_a_virtual_machine() -> None:
+    """Kafka's own tools take seconds and memory each time, and make a busy broker look dead."""
+    checks = re.findall(r"test: (\[.*\])", COMPOSE)
+    assert len(checks) == COMPOSE.count("healthcheck:")
+    assert not [check for check in checks if ".sh" in check or "java" in check]
+
+
+def test_an_up_builds_what_the_checkout_says() -> None:
+    """An image of last week's code is the hardest bug to see."""
+    assert COMPOSE.count("pull_policy: build") == COMPOSE.count("build: ") == 2
+    assert "pull_policy: never" in COMPOSE
+
+
 def test_there_is_no_shell_script_to_trip_over_a_carriage_return() -> None:
     """A checkout on Windows runs what a checkout on Linux runs."""
     assert "eol=lf" in (ROOT / ".gitattributes").read_text()

@@ -17,7 +17,7 @@ FORBIDDEN: Mapping[str, tuple[str, ...]] = {
         "DELETE FROM orders",
         "UPDATE outbox SET type = 'x'",
         "DELETE FROM outbox",
-        "INSERT INTO outbox (xid, id) VALUES ('1', 1)",
+        "INSERT INTO outbox (xid, id) OVERRIDING SYSTEM VALUE VALUES ('1', 1)",
         "UPDATE relay_position SET floor_id = 0",
     ),
     "orders_consumer": (
@@ -65,10 +65,10 @@ def test_a_role_is_refused_what_its_work_does_not_need(
 ) -> None:
     """The database refuses, whatever the code above it was made to do."""
     with connected(system, passwords, role, database) as connection:
-        for statement in (*FORBIDDEN[role], "CREATE TABLE planted (id int)", "DROP TABLE outbox, inbox, sent_email"):
+        for statement in (*FORBIDDEN[role], "CREATE TABLE planted (id int)", "DROP TABLE alembic_version"):
             with pytest.raises(psycopg.Error) as refused:
                 connection.execute(statement.encode())
-            assert refused.value.sqlstate in {INSUFFICIENT, "42P01"}, statement
+            assert refused.value.sqlstate == INSUFFICIENT, statement
 
 
 @pytest.mark.parametrize(("role", "database"), SERVICES)
