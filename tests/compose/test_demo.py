@@ -1,10 +1,12 @@
 """The three acts on containers: green with the inbox, red without, with Docker alone and with the command."""
 
 import re
+import subprocess
+import sys
 
 import pytest
 
-from tests.compose.conftest import Project
+from tests.compose.conftest import ROOT, Project
 
 VERDICT_FAIL = 1
 DEMO = ("run", "--rm", "--no-TTY", "once", "demo", "--seconds", "10")
@@ -51,3 +53,13 @@ def test_status_shows_every_process_of_the_stack(engine: None, system: Project) 
     told = system.compose("run", "--rm", "--no-TTY", "once", "status").stdout
     for name in ("postgres", "kafka", "redis", "orders-api", "relay-billing-2", "billing-2", "mail-sink"):
         assert re.search(rf"{name}\s+running", told), name
+
+
+def test_the_command_hands_itself_over_to_the_containers(engine: None, system: Project) -> None:
+    """``STACK=compose once status``, and so ``make demo STACK=compose``: the same words, the exit code passed on."""
+    command = [sys.executable, "-m", "infra.cli"]
+    environment = {**system.variables(), "STACK": "compose"}
+    told = subprocess.run([*command, "status"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+    assert re.search(r"billing-2\s+running", told.stdout)
+    wrong = subprocess.run([*command, "chaos", "run", "no-such"], cwd=ROOT, env=environment, capture_output=True)
+    assert wrong.returncode == 2
