@@ -16,6 +16,8 @@ from chaos.stage import Stage
 from chaos.watcher import Watcher
 
 PATIENCE_SECONDS = 120.0
+A_LOOK_SECONDS = 0.9
+"""Long enough for the spectators' counts to show what an act has done."""
 
 
 class Director:
@@ -50,6 +52,7 @@ class Director:
                 self._watcher.act_begins(number, act)
                 for fault in act.faults:
                     self._inject(fault, replace(self._stage, act=act.title))
+                self._stage.wait(A_LOOK_SECONDS)
                 self._watcher.act_ends(number, act)
         finally:
             self.over.set()

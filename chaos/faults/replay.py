@@ -11,6 +11,7 @@ from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, Ka
 from confluent_kafka.admin import AdminClient
 
 from chaos.history import FaultPhase
+from chaos.marks import Marks
 from chaos.stage import Stage
 
 
@@ -44,16 +45,20 @@ class Replay:
         group = stage.in_namespace(self.group)
         admin = AdminClient({"bootstrap.servers": stage.stack.servers.kafka, "log_level": 0})
         stage.record(self.name, FaultPhase.INJECT, self.group, detail="members stop: " + ", ".join(self.members))
+        reached = 0
         try:
             for member in self.members:
                 stage.deployment.stop_process(member)
             stage.wait_until(lambda: _is_empty(admin, group), self.patience_seconds)
             partitions = self._partitions(stage, admin)
+            reached = _position(stage, group, partitions)
             detail = f"offsets of {len(partitions)} partitions back to 0"
             stage.record(self.name, FaultPhase.HIT, self.group, detail=detail)
             stage.wait_until(lambda: _altered(admin, group, partitions), self.patience_seconds)
         finally:
             self._start(stage)
+        # Bitten means read again: until the group stands where it stood.
+        stage.wait_until(lambda: _position(stage, group, partitions) >= reached, self.patience_seconds)
 
     def _partitions(self, stage: Stage, admin: AdminClient) -> list[TopicPartition]:
         known = admin.list_topics(timeout=10.0).topics
@@ -73,6 +78,13 @@ class Replay:
         for member in self.members:
             if not stage.runs(member):
                 stage.deployment.start_process(member)
+
+
+def _position(stage: Stage, group: str, partitions: list[TopicPartition]) -> int:
+    """How far the group has read, summed over the partitions."""
+    places = [(partition.topic, partition.partition) for partition in partitions]
+    committed = Marks(stage.stack.servers.kafka).committed(group, places)
+    return sum(offset or 0 for offset in committed.values())
 
 
 def _is_empty(admin: AdminClient, group: str) -> bool:

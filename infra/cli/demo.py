@@ -92,7 +92,7 @@ def _epilogue(finished: Finished, verdict: Verdict, variant: Variant | None) -> 
     if order:
         suggestions.append((command(f"trace {order}"), _("the whole way of one of these orders")))
     suggestions.append((command("chaos list"), _("everything else that can be broken")))
-    suggestions.append((f"less {finished.evidence}", _("the evidence that was judged")))
+    suggestions.append((f"ls {finished.evidence}", _("the evidence that was judged")))
     width = max(len(words) for words, _why in suggestions)
     for words, why in suggestions:
         lines.append(f"  {words:<{width}}", "cyan")
