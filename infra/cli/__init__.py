@@ -22,6 +22,7 @@ VERBS: Mapping[str, str] = {
     "reset": "infra.cli.stack:reset",
     "status": "infra.cli.status:status",
     "doctor": "infra.cli.doctor:doctor",
+    "order": "infra.cli.order:order",
     "trace": "infra.cli.trace:trace",
     "chaos": "infra.cli.chaos:chaos",
     "load": "infra.cli.load:load",

@@ -8,7 +8,7 @@ from rich.text import Text
 from infra.cli.console import out
 from infra.stack import open_stack
 from infra.trace.moment import Moment, Where
-from infra.trace.order import Trace, find
+from infra.trace.order import Trace, find, find_last
 from infra.trace.order import trace as follow
 
 _COLOURS = {
@@ -25,10 +25,13 @@ _COLOURS = {
 @click.command()
 @click.argument("order")
 def trace(order: str) -> None:
-    """Show an order's whole way: request, outbox, log copies, deliveries, invoice, e-mail."""
+    """Show an order's whole way: outbox, log copies, deliveries, invoice, e-mail. ORDER is an id, or `last`."""
     stack = open_stack()
     stack.servers_up()
-    deployment = find(stack.deployments(), order)
+    if order == "last":
+        deployment, order = find_last(stack.deployments())
+    else:
+        deployment = find(stack.deployments(), order)
     show(follow(deployment, stack.servers.kafka, order))
 
 

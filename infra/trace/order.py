@@ -48,6 +48,15 @@ def find(deployments: list[Deployment], order_id: str) -> Deployment:
     )
 
 
+def find_last(deployments: list[Deployment]) -> tuple[Deployment, str]:
+    """Return the newest order, first in the running system, then in kept runs. Raises StackError with what to try."""
+    for deployment in deployments:
+        order_id = rows.newest(deployment.superuser_url("orders"))
+        if order_id is not None:
+            return deployment, order_id
+    raise StackError(_("There is no order yet. `once up`, then `once order`, places one."))
+
+
 def trace(deployment: Deployment, kafka: str, order_id: str) -> Trace:
     """Gather the moments of one order from databases, log, logs and mailbox."""
     orders, billing = (deployment.superuser_url(kind) for kind in ("orders", "billing"))

@@ -70,6 +70,16 @@ def knows(url: str, order_id: str) -> bool:
     return found is not None
 
 
+def newest(url: str) -> str | None:
+    """Return the order that was placed last, if this database has any."""
+    try:
+        with psycopg.connect(url, connect_timeout=5) as connection:
+            found = connection.execute("SELECT order_id::text FROM orders ORDER BY placed_at DESC LIMIT 1").fetchone()
+    except psycopg.Error:
+        return None
+    return None if found is None else str(found[0])
+
+
 def outbox(url: str, order_id: str) -> list[OutboxRow]:
     with psycopg.connect(url) as connection, connection.cursor(row_factory=class_row(OutboxRow)) as cursor:
         return cursor.execute(_OUTBOX, {"order_id": order_id}).fetchall()
