@@ -17,6 +17,7 @@ from infra.compose.containers import Containers, ServiceContainers, surroundings
 from infra.compose.deployment import ComposeDeployment
 from infra.compose.engine import Engine
 from infra.kafka.topics import admin
+from infra.local.errors import StackError
 from infra.local.home import Home
 from infra.local.server import Address, Report, wait_until_ready
 from infra.local.services import MAIN, Program
@@ -82,6 +83,12 @@ class ComposeStack(LocalStack):
     def servers_down(self, report: Report = _silent) -> None:
         report("Stopping Redis, Kafka and PostgreSQL")
         self.containers().stop()
+
+    def destroy(self, report: Report = _silent) -> None:  # noqa: ARG002  # the local stack's signature
+        raise StackError(
+            "Data in volumes are deleted from outside, after the containers that use them: "
+            "`docker compose down --volumes`, then `docker compose up`."
+        )
 
     def server_processes(self) -> list[Running]:
         return self.containers().processes()

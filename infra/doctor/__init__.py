@@ -11,6 +11,7 @@ A check looks and never changes anything. ``examine`` runs them all.
 """
 
 from collections.abc import Callable, Iterable
+from gettext import gettext as _
 
 from infra.doctor.data import check_data
 from infra.doctor.finding import Finding, Level
@@ -25,7 +26,16 @@ Check = Callable[[LocalStack], Iterable[Finding]]
 CHECKS: tuple[Check, ...] = (check_tools, check_place, check_machine, check_ports, check_data)
 
 
+INSIDE: tuple[Check, ...] = (check_machine,)
+"""What can be looked at from within a container; the rest is ``engine``'s, from outside."""
+
+
 def examine(stack: LocalStack) -> list[Finding]:
+    if stack.environ.get("STACK") == "containers":
+        outside = Finding(
+            Level.WARNING, "engine", _("Only part can be seen from within."), _("`STACK=compose once doctor`")
+        )
+        return [outside, *(finding for check in INSIDE for finding in check(stack))]
     return [finding for check in CHECKS for finding in check(stack)]
 
 
