@@ -32,6 +32,7 @@ from sqlalchemy import (
     func,
     text,
 )
+from sqlalchemy.dialects.postgresql.base import ischema_names
 from sqlalchemy.types import UserDefinedType
 from uuid_utils.compat import uuid7
 
@@ -128,6 +129,10 @@ class Snapshot(UserDefinedType[str]):
 
     def get_col_spec(self, **_: object) -> str:
         return "pg_snapshot"
+
+
+# So that a schema read back from a database (`alembic check`) has these types too.
+ischema_names.update(xid8=Xid8, pg_snapshot=Snapshot)
 
 
 def outbox_table(metadata: MetaData) -> Table:
