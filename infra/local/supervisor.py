@@ -148,10 +148,10 @@ class Supervisor:
             return None
 
     def processes(self) -> list[Running]:
-        """Return all processes, or nothing when the supervisor does not run."""
+        """Return all processes, or nothing when the supervisor does not run, or is another stack's on our port."""
         try:
             rows = self._call("getAllProcessInfo")
-        except _AWAY:
+        except (*_AWAY, xmlrpc.client.Error):
             return []
         history = self.history()
         return [_running(row, history) for row in rows]

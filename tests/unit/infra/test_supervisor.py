@@ -1,8 +1,13 @@
 """What is written for the supervisor, and what reaches a process."""
 
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
+from threading import Thread
 
-from infra.local.supervisor import Task, configuration
+import pytest
+
+from infra.local.supervisor import Supervisor, Task, configuration
 
 
 def task(name: str = "billing-1", **changes: object) -> Task:
@@ -38,3 +43,27 @@ def test_a_log_without_limit_is_not_rotated() -> None:
     text = configuration([task(log_limit_bytes=0)], 27400, "x")
     assert "stdout_logfile_maxbytes=0\n" in text
     assert "stdout_logfile_backups=0\n" in text
+
+
+class Stranger(BaseHTTPRequestHandler):
+    """Another stack's supervisor: it knows another password."""
+
+    def do_POST(self) -> None:
+        self.send_error(401)
+
+    def log_message(self, *_: object) -> None:
+        pass
+
+
+@pytest.fixture
+def strangers_port() -> Iterator[int]:
+    with HTTPServer(("127.0.0.1", 0), Stranger) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_port
+        server.shutdown()
+
+
+def test_the_supervisor_of_another_stack_on_our_port_is_not_taken_for_ours(tmp_path: Path, strangers_port: int) -> None:
+    supervisor = Supervisor(tmp_path, strangers_port, "our-password")
+    assert supervisor.processes() == []
+    assert not supervisor.is_running()
