@@ -70,6 +70,7 @@ class Consumer:
         self._topics = list(topics)
         self._batch_size = batch_size
         self._held: list[Delivery] = []
+        self._paused = False
         self._resume_at = 0.0
         self._backoff = Backoff()
         self._uncommitted: dict[tuple[str, int], int] = {}
@@ -85,6 +86,8 @@ class Consumer:
 
     def step(self) -> None:
         """Do one unit of work: receive and process one batch, or wait a little for one that is held."""
+        if self._paused and not self._held:
+            self._release()  # what was held went to another member; what stays here goes on
         batch = self._retry_held() if self._held else self._receive()
         if batch:
             self._process(batch)
@@ -155,6 +158,7 @@ class Consumer:
         self._held = batch
         # Paused but polled: the member stays in the group for as long as the database is away.
         self._kafka.pause(self._kafka.assignment())
+        self._paused = True
         delay = self._backoff.next()
         self._resume_at = time.monotonic() + delay
         RETRIES.labels(self._group).inc()
@@ -175,8 +179,9 @@ class Consumer:
         return self._held if time.monotonic() >= self._resume_at else []
 
     def _release(self) -> None:
-        if self._held:
+        if self._paused:
             self._held = []
+            self._paused = False
             self._backoff.reset()
             self._kafka.resume(self._kafka.assignment())
 
@@ -207,7 +212,7 @@ class Consumer:
                 # This group has never been here: it starts at the beginning, by this line and not by a reset policy.
                 partition.offset = OFFSET_BEGINNING
         kafka.incremental_assign(committed)
-        if self._held:
+        if self._paused:
             kafka.pause(committed)
         self._log_change("partitions assigned", committed)
 

@@ -12,7 +12,7 @@ from sqlalchemy import Connection, Engine, MetaData, text
 
 from shared import database, failpoints
 from shared.clock import utc_now
-from shared.consumer import Consumer
+from shared.consumer import RETRIES, Consumer
 from shared.envelope import Envelope, to_headers
 from shared.errors import TransientError
 from shared.events import OrderConfirmed
@@ -54,6 +54,11 @@ class Group:
         producer = Producer(producer_config(self.bootstrap, "test"))
         for event in events:
             producer.produce(self.topic, event.payload, event.aggregate_id.encode(), headers=to_headers(event))
+        assert producer.flush(20) == 0
+
+    def publish_to(self, partition: int, event: Envelope) -> None:
+        producer = Producer(producer_config(self.bootstrap, "test"))
+        producer.produce(self.topic, event.payload, event.aggregate_id.encode(), partition, headers=to_headers(event))
         assert producer.flush(20) == 0
 
     def member(self, handler: Callable[[Connection, Sequence[Delivery]], None] | None = None) -> Consumer:
@@ -194,6 +199,34 @@ def test_a_database_that_is_away_is_waited_for(group: Group) -> None:
         eventually(lambda: len(group.effects()) == 4, 30, "its partition goes on")
     assert member.died is None
     assert group.effects() == [("order-1", version) for version in range(1, 5)]
+
+
+@pytest.mark.parametrize("held", [0, 1])
+def test_what_a_member_keeps_goes_on_when_its_held_batch_is_given_to_another(
+    kafka: str, topic: TopicFactory, engine: Engine, held: int
+) -> None:
+    """Of two partitions one moves to the second member; whether it is the held one depends on ``held``."""
+    group = Group(kafka, topic(2), engine)
+    second_works = threading.Event()
+
+    def away(connection: Connection, batch: Sequence[Delivery]) -> None:
+        if not second_works.is_set():
+            raise TransientError("away")
+        write_effects(connection, batch)
+
+    def works(connection: Connection, batch: Sequence[Delivery]) -> None:
+        write_effects(connection, batch)
+        second_works.set()
+
+    group.publish_to(held, event("order-1", 1))
+    with Running(group.member(away)) as first:
+        eventually(lambda: RETRIES.labels(f"{group.topic}.group")._value.get(), 30, "the batch is held")
+        with Running(group.member(works)):
+            for partition in (0, 1):
+                group.publish_to(partition, event(f"order-{2 + partition}", 1))
+            eventually(lambda: len(group.effects()) == 3, 30, group.effects)
+    assert first.died is None
+    assert len(set(group.effects())) == 3
 
 
 def test_an_error_that_is_no_outage_ends_the_member_and_commits_nothing(group: Group) -> None:
