@@ -30,6 +30,7 @@ from shared.failpoints import Failpoint, reach
 from shared.group_metadata import UNKNOWN_GENERATION, generation_of
 from shared.inbox import Delivery, Inbox
 from shared.logs import get_logger
+from shared.offset_commit import CommitUnansweredError, OffsetCommit
 from shared.retry import Backoff
 
 Handler = Callable[[Connection, Sequence[Delivery]], None]
@@ -74,6 +75,7 @@ class Consumer:
         self._resume_at = 0.0
         self._backoff = Backoff()
         self._uncommitted: dict[tuple[str, int], int] = {}
+        self._commit = OffsetCommit(kafka)
 
     def run(self, stop: threading.Event) -> None:
         """Consume until stopped; the batch in hand is finished and its offsets are committed."""
@@ -82,6 +84,7 @@ class Consumer:
             while not stop.is_set():
                 self.step()
         finally:
+            self._commit.settle()
             self._kafka.close()
 
     def step(self) -> None:
@@ -194,10 +197,10 @@ class Consumer:
     def _commit_offsets(self) -> None:
         offsets = [TopicPartition(topic, partition, at) for (topic, partition), at in self._uncommitted.items()]
         try:
-            self._kafka.commit(offsets=offsets, asynchronous=False)
-        except KafkaException as error:
+            self._commit(offsets)
+        except (KafkaException, CommitUnansweredError) as error:
             # The effects are durable. An offset that stays behind means a redelivery, which the inbox knows.
-            log.warning("offsets not committed", group=self._group, detail=error.args[0].str())
+            log.warning("offsets not committed", group=self._group, detail=str(error))
             return
         self._uncommitted.clear()
 
