@@ -19,9 +19,11 @@ READY_AGAIN_SECONDS = 60
 IMAGE_OVER_BASE_BYTES = 250_000_000
 
 
-def test_it_is_ready_within_the_time_that_we_promise(engine: None, system: Project, record_property: Record) -> None:
+def test_it_is_ready_within_the_time_that_we_promise(
+    engine: None, system: Project, record_testsuite_property: Record
+) -> None:
     """From empty volumes to every health check, images built and pulled before."""
-    record_property("ready_after_seconds", round(system.up_seconds, 1))
+    record_testsuite_property("ready_after_seconds", round(system.up_seconds, 1))
     assert system.up_seconds <= COLD_SECONDS * slowness()
 
 
@@ -44,12 +46,14 @@ def test_an_order_becomes_an_invoice(engine: None, system: Project) -> None:
     assert eventually(lambda: system.get("ANALYTICS", "/revenue")["revenue"], 30, "revenue")
 
 
-def test_the_whole_of_it_fits_into_two_gigabytes(engine: None, system: Project, record_property: Record) -> None:
+def test_the_whole_of_it_fits_into_two_gigabytes(
+    engine: None, system: Project, record_testsuite_property: Record
+) -> None:
     """Limits are a promise only if what is used stays below them."""
     identities = system.compose("ps", "--quiet").stdout.split()
     lines = docker("stats", "--no-stream", "--format", "{{.Name}} {{.MemUsage}}", *identities).splitlines()
     used = {line.split()[0]: size(line.split()[1]) for line in lines}
-    record_property("memory_megabytes", round(sum(used.values()) / 1e6))
+    record_testsuite_property("memory_megabytes", round(sum(used.values()) / 1e6))
     assert sum(used.values()) <= MEMORY_BYTES
 
 
@@ -89,7 +93,7 @@ def test_orders_still_become_invoices_after_all_that(engine: None, system: Proje
     assert eventually(lambda: system.invoices(order["order_id"]), 60, "an invoice")
 
 
-def test_the_image_is_small_and_holds_no_chaos(engine: None, images: None, record_property: Record) -> None:
+def test_the_image_is_small_and_holds_no_chaos(engine: None, images: None, record_testsuite_property: Record) -> None:
     """What breaks things is not there to be found in production."""
     tag = re.search(r"(?m)^ONCE_VERSION=(.*)$", (ROOT / ".env").read_text())
     python = re.search(r"(?m)^PYTHON_IMAGE=(.*)$", (ROOT / ".env").read_text())
@@ -100,7 +104,7 @@ def test_the_image_is_small_and_holds_no_chaos(engine: None, images: None, recor
         for name in (f"effectively-once/runtime:{tag[1]}", f"effectively-once/workshop:{tag[1]}", python[1])
     }
     runtime, workshop, base = sizes.values()
-    record_property("megabytes_over_base", [round((each - base) / 1e6) for each in (runtime, workshop)])
+    record_testsuite_property("megabytes_over_base", [round((each - base) / 1e6) for each in (runtime, workshop)])
     assert max(runtime, workshop) - base <= IMAGE_OVER_BASE_BYTES
     found = docker("run", "--rm", "--network", "none", next(iter(sizes)), "ls", "/app", "/app/infra")
     assert not {"chaos", "loadtests", "cli", "compose", "local", "tests"} & set(found.split())
