@@ -1,6 +1,7 @@
 """Billing's read-only HTTP API. Amounts are integers in the minor unit of their currency; times are RFC 3339, UTC."""
 
-from typing import Any
+import re
+from typing import Any, Final
 from uuid import UUID
 
 from flask import Flask, Response, request
@@ -10,6 +11,9 @@ from werkzeug.exceptions import BadRequest
 from services.billing import books
 from shared.database import transaction
 from shared.http import install, problem
+
+_NUMBER: Final = re.compile(r"[A-Z]{3}-[0-9]{4}-[0-9]{6,18}")
+"""What a number can look like. The database would refuse some texts (one with a NUL) instead of finding nothing."""
 
 
 def create_app(engine: Engine) -> Flask:
@@ -30,8 +34,10 @@ def create_app(engine: Engine) -> Flask:
 
     @app.get("/invoices/<number>")
     def show_invoice(number: str) -> dict[str, Any] | Response:
-        with transaction(engine) as connection:
-            found = books.invoice_by_number(connection, number)
+        found = None
+        if _NUMBER.fullmatch(number):
+            with transaction(engine) as connection:
+                found = books.invoice_by_number(connection, number)
         if found is None:
             return problem(
                 404, "Unknown invoice", "No invoice has this number. Ask /invoices?order_id= for an order's."

@@ -48,8 +48,10 @@ def test_a_query_without_an_order_is_a_problem(client: FlaskClient, path: str) -
     assert b"?order_id=" in answer.data
 
 
-def test_an_unknown_number_is_a_problem(client: FlaskClient) -> None:
-    answer = client.get("/invoices/INV-1999-000001")
+@pytest.mark.parametrize("number", ["INV-1999-000001", "%00", "INV-1999-00000%00", "%ED%A0%80", "x" * 3000])
+def test_an_unknown_number_is_a_problem(client: FlaskClient, number: str) -> None:
+    """Also one that no invoice could have, and that the database would refuse to look for."""
+    answer = client.get(f"/invoices/{number}")
     assert answer.status_code == 404
     assert b"urn:problem-type:unknown-invoice" in answer.data
 
