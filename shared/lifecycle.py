@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable
 from types import FrameType
 
-from shared.errors import ConfigurationError, RefusedError
+from shared.errors import ConfigurationError, PermanentError, RefusedError
 
 
 def stop_on_signals() -> threading.Event:
@@ -62,7 +62,7 @@ def run_main(main: Callable[[], None]) -> int:
     """Run a process's main function and return its exit status; what a person must mend is told in one sentence."""
     try:
         main()
-    except (ConfigurationError, RefusedError) as error:
+    except (ConfigurationError, PermanentError, RefusedError) as error:
         print(f"{type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201  # logging may not be set up yet
         return 78  # EX_CONFIG of sysexits.h
     return 0

@@ -6,8 +6,7 @@ import sys
 from services.analytics import wiring
 from services.analytics.settings import Settings
 from shared import logs, metrics
-from shared.errors import ConfigurationError
-from shared.lifecycle import stop_on_signals
+from shared.lifecycle import run_main, stop_on_signals
 from shared.settings import read
 
 
@@ -23,13 +22,10 @@ def main() -> None:
     role = ROLES.get(sys.argv[1] if len(sys.argv) > 1 else "")
     if role is None:
         sys.exit(f"Analytics does not know what to be. Say one of: {', '.join(ROLES)}.")
-    try:
-        settings = read(Settings, os.environ)
-        logs.configure(settings.instance, settings.log_level)
-        role(settings)
-    except ConfigurationError as error:
-        sys.exit(str(error))
+    settings = read(Settings, os.environ)
+    logs.configure(settings.instance, settings.log_level)
+    role(settings)
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_main(main))

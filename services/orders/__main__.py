@@ -7,8 +7,7 @@ from functools import partial
 from services.orders.settings import ApiSettings, ConsumerSettings
 from services.orders.wiring import build_api, build_consumer
 from shared import http, logs, metrics
-from shared.errors import ConfigurationError
-from shared.lifecycle import stop_on_signals
+from shared.lifecycle import run_main, stop_on_signals
 from shared.settings import read
 
 
@@ -33,11 +32,8 @@ def main() -> None:
     role = ROLES.get(sys.argv[1]) if len(sys.argv) == 2 else None
     if role is None:
         sys.exit(f"Usage: python -m services.orders {'|'.join(ROLES)}")
-    try:
-        role()
-    except ConfigurationError as error:
-        sys.exit(str(error))
+    role()
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(run_main(main))
