@@ -115,6 +115,8 @@ def _w07(canaries: Sequence[Canary]) -> Result:
     identity = (*W07, Family.VACUITY)
     if not canaries:
         return Result(*identity, Answer.NOT_APPLICABLE, _("the checker was not tested on this run"))
+    if all(bird.fate is Fate.NOT_PLANTED for bird in canaries):
+        return Result(*identity, Answer.UNKNOWN, _("there is no evidence to plant a violation in"))
     lost = [bird for bird in canaries if bird.fate in (Fate.MISSED, Fate.NOTHING_TO_SPOIL)]
     if not lost:
         return Result(*identity, Answer.HOLDS)

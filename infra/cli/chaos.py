@@ -24,6 +24,7 @@ from chaos.telling.live import LiveTeller
 from chaos.telling.plain import PlainTeller
 from chaos.unsafe import Variant
 from infra.cli.console import out
+from infra.stack import open_stack
 
 WHOLE_STORY = 10_000
 INTERRUPTED = 130
@@ -75,6 +76,12 @@ def run(name: str, seed: int | None, seconds: float | None, rate: float | None, 
 def check(directory: Path) -> None:
     """Judge the evidence in a directory again, also that of a run that was killed half-way."""
     evidence = directory if (directory / "run.json").exists() else directory / "evidence"
+    if not evidence.is_dir():
+        raise click.BadParameter(
+            _("There is no evidence in {folder}. Runs that were kept are in {runs}.").format(
+                folder=directory, runs=open_stack().home.runs
+            )
+        )
     sys.exit(_judge(evidence, None).exit_code)
 
 

@@ -201,3 +201,10 @@ def test_violations_beyond_the_first_are_counted(tmp_path: Path) -> None:
     found = next(r for r in verdict.results if r.invariant == "S18")
     assert found.count == len(history.rows["db/billing/invoice"])
     assert len(found.counterexamples) == 3
+
+
+def test_without_any_evidence_the_checker_was_not_tested(tmp_path: Path) -> None:
+    """W07 does not claim that all of nothing was found."""
+    verdict = judge(tmp_path)
+    assert verdict.status is Status.UNKNOWN
+    assert "W07" in verdict.unknown
