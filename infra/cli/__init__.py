@@ -66,4 +66,17 @@ def main() -> None:
     except OnceError as error:
         complain(str(error))
         sys.exit(COULD_NOT_RUN)
+    except OSError as error:
+        if error.filename is None:
+            raise
+        complain(_unusable(error))
+        sys.exit(COULD_NOT_RUN)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _unusable(error: OSError) -> str:
+    """Say of a file or folder that the system refused what to do: another user's home, a full or read-only disk."""
+    return _(
+        "{path} cannot be used: {why}. Run this as the user who started the system here, or set ONCE_HOME to a folder "
+        "of your own on a disk with room; `once doctor` looks at it."
+    ).format(path=error.filename, why=error.strerror)

@@ -1,6 +1,8 @@
 """``once order``: place one order, as a customer's program would, and show how."""
 
 import json
+import shlex
+import sys
 import urllib.error
 import urllib.request
 from gettext import gettext as _
@@ -14,6 +16,8 @@ from infra.cli.console import out
 from infra.local.errors import StackError
 from infra.stack import open_stack
 
+REFUSED = 5
+"""Exit code when no order was placed; the answer on the screen says why."""
 _TIMEOUT_SECONDS = 10.0
 
 
@@ -35,13 +39,15 @@ def order(currency: str, price: int, quantity: int, key: str | None, twice: bool
             "lines": [{"sku": "tea", "quantity": quantity, "unit_price_minor": price}],
         }
     )
-    curl = f"curl {url} -H 'Idempotency-Key: {key}' -H 'Content-Type: application/json' -d '{body}'"
-    out.print(Text(curl, "cyan"), soft_wrap=True)
+    headers = [word for name, text in _headers(key).items() for word in ("-H", f"{name}: {text}")]
+    out.print(Text(shlex.join(["curl", url, *headers, "-d", body]), "cyan"), soft_wrap=True)
     placed = _tell(*_post(url, key, body))
     if twice:
         _tell(*_post(url, key, body))
     if placed:
         out.print(Text(_("Follow it: once trace {order}").format(order=placed), "dim"), soft_wrap=True)
+    else:
+        sys.exit(REFUSED)
 
 
 def _tell(status: int, answer: dict[str, Any], replayed: bool) -> str | None:
@@ -52,17 +58,31 @@ def _tell(status: int, answer: dict[str, Any], replayed: bool) -> str | None:
 
 
 def _post(url: str, key: str, body: str) -> tuple[int, dict[str, Any], bool]:
-    request = urllib.request.Request(  # noqa: S310  # our own API's address
-        url, body.encode(), {"Idempotency-Key": key, "Content-Type": "application/json"}
-    )
+    request = urllib.request.Request(url, body.encode(), _headers(key))  # noqa: S310  # our own API's address
     try:
         with urllib.request.urlopen(request, timeout=_TIMEOUT_SECONDS) as response:  # noqa: S310
             return response.status, json.load(response), response.headers.get("Idempotency-Replayed") == "true"
     except urllib.error.HTTPError as error:
-        return error.code, json.load(error), False
-    except urllib.error.URLError as error:
+        return error.code, _problem(error), False
+    except OSError as error:
         raise StackError(
             _("The orders API at {url} does not answer ({reason}). `once up` starts it.").format(
-                url=url, reason=error.reason
+                url=url, reason=getattr(error, "reason", error)
             )
         ) from error
+    except ValueError as error:
+        raise StackError(
+            _("The key {key!r} cannot stand in a header of HTTP. Give one of visible ASCII characters.").format(key=key)
+        ) from error
+
+
+def _problem(error: urllib.error.HTTPError) -> dict[str, Any]:
+    """Return the problem document of a refusal; the server's own refusals, before the application's, have none."""
+    try:
+        return dict(json.load(error))
+    except ValueError:
+        return {"status": error.code, "title": error.reason}
+
+
+def _headers(key: str) -> dict[str, str]:
+    return {"Idempotency-Key": key, "Content-Type": "application/json"}
