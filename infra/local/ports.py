@@ -98,8 +98,8 @@ def holder(port: int) -> str:
 def read_note(path: Path) -> dict[str, int]:
     try:
         return {str(name): int(port) for name, port in json.loads(path.read_text(encoding="utf-8")).items()}
-    except (OSError, ValueError):
-        return {}
+    except (FileNotFoundError, ValueError, TypeError, AttributeError):
+        return {}  # none, or damaged: ports are dealt out again
 
 
 def write_note(path: Path, ports: Mapping[str, int]) -> None:

@@ -61,3 +61,11 @@ def test_a_note_is_read_back_and_a_broken_one_counts_as_none(tmp_path: Path) -> 
     assert ports.read_note(note) == {"redis": 27404}
     note.write_text("{")
     assert ports.read_note(note) == {}
+
+
+@pytest.mark.parametrize("text", ["{broken", "[1]", '{"postgres": null}', ""])
+def test_a_damaged_note_is_as_good_as_none(tmp_path: Path, text: str) -> None:
+    """Ports are dealt out again."""
+    note = tmp_path / "ports.json"
+    note.write_text(text)
+    assert ports.read_note(note) == {}
