@@ -58,6 +58,8 @@ def _process(each: Process) -> dict[str, Any]:
 
 def show(picture: Picture) -> None:
     out.print(_processes(picture))
+    if not picture.services:
+        out.print(Text(_("Only the servers run. `once up` starts the services, too."), "bold"))
     if picture.lag:
         out.print(_groups(picture))
     if picture.outbox:

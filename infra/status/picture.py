@@ -66,8 +66,8 @@ def take(stack: LocalStack, observe_seconds: float = 1.0) -> Picture:
         services=_service_processes(stack),
         addresses={"postgres": str(servers.postgres), "kafka": servers.kafka, "redis": str(servers.redis)},
     )
-    if not picture.servers:
-        return picture
+    if not picture.services:
+        return picture  # nobody has made databases and topics to be asked about, or nobody works on them
     deployment = stack.deployment()
     first, begun = _backlogs(stack, picture), time.monotonic()
     groups = {in_namespace(group, deployment.namespace): topics for group, topics in GROUP_TOPICS.items()}
