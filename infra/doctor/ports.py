@@ -10,10 +10,12 @@ from infra.local.stack import LocalStack
 
 def check_ports(stack: LocalStack) -> Iterable[Finding]:
     findings: list[Finding] = []
-    if not stack.supervisor().is_running():
+    supervisor = stack.supervisor()
+    # What a killed supervisor left holds ports of ours; ``data`` names it, and the next `up` ends it.
+    if not supervisor.is_running() and not supervisor.orphans():
         findings += _taken(stack.ports(), stack.environ)
     deployment = stack.deployment()
-    if not deployment.is_up():
+    if not deployment.is_up() and not deployment.supervisor().orphans():
         findings += _taken(deployment.ports(), stack.environ)
     return findings or [ok(_("ports"), _("Each is ours or free."))]
 
