@@ -59,6 +59,6 @@ lock-check: setup ## Download what is locked for every platform and Python we na
 	@$(PYTHON) -I infra/lock.py check
 
 clean: ## Stop the system and remove everything that set-up and running made
-	@test ! -x .venv/bin/python || $(ONCE) down --delete-data || true
+	@! .venv/bin/python -c "import click" 2>/dev/null || $(ONCE) down --delete-data || true
 	@rm -rf .venv .once build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
