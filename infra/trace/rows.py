@@ -103,7 +103,7 @@ def documents(url: str, order_id: str) -> Iterator[Moment]:
 def emails(url: str, order_id: str) -> Iterator[Moment]:
     with psycopg.connect(url) as connection, connection.cursor(row_factory=dict_row) as cursor:
         for row in cursor.execute(_EMAILS, {"order_id": order_id}):
-            sentence = _("e-mail for {number}: {state} after {attempts} attempts (key {key})").format(
+            sentence = _("e-mail for {number}: {state}, attempt {attempts} (key {key})").format(
                 number=row["invoice_number"], state=row["state"], attempts=row["attempts"], key=row["event_id"]
             )
             yield Moment(row["at"], Where.NOTIFICATIONS, sentence)
