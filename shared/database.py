@@ -9,10 +9,11 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 import psycopg
-from sqlalchemy import Connection, Engine, event, make_url
+from sqlalchemy import URL, Connection, Engine, event, make_url
 from sqlalchemy import create_engine as sqlalchemy_engine
-from sqlalchemy.exc import DBAPIError, InterfaceError, OperationalError
+from sqlalchemy.exc import ArgumentError, DBAPIError, InterfaceError, OperationalError
 
+from shared.errors import ConfigurationError
 from shared.settings import read_secret
 
 _CONNECTION: Final[dict[str, Any]] = {
@@ -34,7 +35,7 @@ def create_engine(
     The password is read from its file at each new connection, so a rotated secret needs no restart. Opens nothing yet.
     """
     engine = sqlalchemy_engine(
-        make_url(url),
+        _address(url),
         pool_size=pool_size,
         max_overflow=0,
         pool_pre_ping=True,
@@ -50,7 +51,7 @@ def create_engine(
 
 def connect(url: str, password_file: str | None, application_name: str) -> psycopg.Connection[tuple[Any, ...]]:
     """Open one connection in autocommit mode, for a loop whose statements each stand alone."""
-    target = make_url(url).set(drivername="postgresql")
+    target = _address(url).set(drivername="postgresql")
     if password_file:
         target = target.set(password=read_secret(password_file))
     return psycopg.connect(
@@ -70,6 +71,16 @@ def is_away(error: BaseException) -> bool:
     if isinstance(error, (OperationalError, InterfaceError)):
         return True
     return isinstance(error, DBAPIError) and error.connection_invalidated
+
+
+def _address(url: str) -> URL:
+    try:
+        return make_url(url)
+    except (ArgumentError, ValueError) as error:
+        # The text itself is not repeated: somebody may have put a password into it.
+        raise ConfigurationError(
+            "DATABASE_URL is not an address. Write postgresql+psycopg://role@host:port/database, without a password."
+        ) from error
 
 
 def _take_password_from(engine: Engine, password_file: str) -> None:

@@ -4,6 +4,7 @@ A field's name in capitals is its variable. A wrong or missing value stops the s
 was wrong with it and what it should be; nothing else in the code base reads the environment.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import MISSING, field, fields
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Any, TypeVar, get_type_hints
 from shared.errors import ConfigurationError
 
 T = TypeVar("T")
+
+LARGEST_PORT = 65_535
 
 _TRUE, _FALSE = {"1", "true", "yes", "on"}, {"0", "false", "no", "off"}
 
@@ -44,6 +47,7 @@ def read(cls: type[T], environ: Mapping[str, str]) -> T:
             continue
         try:
             values[each.name] = _convert(text, hints[each.name], each.metadata)
+            _check(each.name, values[each.name], required=each.default is MISSING)
         except ValueError as error:
             faults.append(f"{variable}={text!r} is wrong: {error} ({each.metadata['help']})")
     if faults:
@@ -67,7 +71,7 @@ def _convert(text: str, kind: Any, rules: Mapping[str, Any]) -> Any:
     if kind is bool:
         value = _boolean(text)
     elif kind in (int, float):
-        value = kind(text)
+        value = _number(text, kind)
     elif kind == tuple[str, ...]:
         value = tuple(part.strip() for part in text.split(",") if part.strip())
     else:
@@ -76,6 +80,24 @@ def _convert(text: str, kind: Any, rules: Mapping[str, Any]) -> Any:
         raise ValueError(f"expected one of {', '.join(rules['choices'])}")
     if rules["minimum"] is not None and value < rules["minimum"]:
         raise ValueError(f"expected at least {rules['minimum']}")
+    return value
+
+
+def _check(name: str, value: Any, *, required: bool) -> None:
+    """Hold a value against what its field's name and place say of it."""
+    if name.endswith("_port") and value > LARGEST_PORT:
+        raise ValueError(f"expected a port, at most {LARGEST_PORT}")
+    if value == () or (required and value == ""):
+        raise ValueError("expected something, and it is empty")
+
+
+def _number(text: str, kind: Any) -> Any:
+    try:
+        value = kind(text)
+    except ValueError:
+        raise ValueError(f"expected {'a whole number' if kind is int else 'a number'}") from None
+    if kind is float and not math.isfinite(value):
+        raise ValueError("expected a finite number")
     return value
 
 
