@@ -42,8 +42,8 @@ class Kill:
         if pid is None:
             return
         stage.record(self.name, FaultPhase.INJECT, target, pid=pid)
-        stage.record(self.name, FaultPhase.HIT, target, pid=pid, detail="SIGKILL")
-        stage.signal(pid, signal.SIGKILL)
+        if stage.signal(pid, signal.SIGKILL):
+            stage.record(self.name, FaultPhase.HIT, target, pid=pid, detail="SIGKILL")
 
     def heal(self, stage: Stage) -> None:
         for target in self.targets:
@@ -77,8 +77,8 @@ class Pause:
         for target in self.targets:
             if (pid := stage.deployment.pid(target)) is not None:
                 stage.record(self.name, FaultPhase.INJECT, target, pid=pid)
-                stage.record(self.name, FaultPhase.HIT, target, pid=pid, detail=f"SIGSTOP for {self.seconds} s")
-                stage.signal(pid, signal.SIGSTOP)
+                if stage.signal(pid, signal.SIGSTOP):
+                    stage.record(self.name, FaultPhase.HIT, target, pid=pid, detail=f"SIGSTOP for {self.seconds} s")
         stage.wait(self.seconds)
         self._continue(stage)
 
