@@ -29,6 +29,9 @@ VERBS: Mapping[str, str] = {
 }
 """Verb → module:command, in the order of ``once --help``."""
 
+STACKS = ("local", "compose", "containers")
+"""``containers`` is set inside of the container that `STACK=compose` hands a command to, and by nobody else."""
+
 COULD_NOT_RUN = 5
 """Exit code when the command could not do its work; 0 to 4 are verdicts."""
 
@@ -54,12 +57,12 @@ def once() -> None:
 def main() -> None:
     """Run the command; errors that we foresaw become a sentence and an exit code, never a stack trace."""
     try:
-        if os.environ.get("STACK") == "compose":
+        if _stack() == "compose":
             sys.exit(importlib.import_module("infra.compose.host").run(sys.argv[1:]))
         code = once.main(prog_name="once", standalone_mode=False)
     except click.ClickException as error:
         error.show()
-        sys.exit(error.exit_code)
+        sys.exit(COULD_NOT_RUN)  # the library's own 2 would read as the verdict UNKNOWN
     except (click.Abort, KeyboardInterrupt):
         complain(_("Interrupted. What runs keeps running: `once status` shows it, `once down` stops it."))
         sys.exit(130)
@@ -72,6 +75,13 @@ def main() -> None:
         complain(_unusable(error))
         sys.exit(COULD_NOT_RUN)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _stack() -> str:
+    stack = os.environ.get("STACK") or "local"
+    if stack not in STACKS:
+        raise click.UsageError(_("STACK={stack} is none. Say STACK=local or STACK=compose.").format(stack=stack))
+    return stack
 
 
 def _unusable(error: OSError) -> str:

@@ -5,10 +5,10 @@ from gettext import gettext as _
 import click
 from rich.text import Text
 
-from infra.cli.console import out
+from infra.cli.console import out, steps
 from infra.stack import open_stack
 from infra.trace.moment import Moment, Where
-from infra.trace.order import Trace, find, find_last
+from infra.trace.order import Trace, check_id, find, find_last
 from infra.trace.order import trace as follow
 
 _COLOURS = {
@@ -27,7 +27,10 @@ _COLOURS = {
 def trace(order: str) -> None:
     """Show an order's whole way: outbox, log copies, deliveries, invoice, e-mail. ORDER is an id, or `last`."""
     stack = open_stack()
-    stack.servers_up()
+    if order != "last":
+        check_id(order)
+    with steps(_("Looking at databases, log and logs")) as report:
+        stack.servers_up(report)
     if order == "last":
         deployment, order = find_last(stack.deployments())
     else:

@@ -27,8 +27,8 @@ class Trace:
     moments: tuple[Moment, ...]
 
 
-def find(deployments: list[Deployment], order_id: str) -> Deployment:
-    """Return the copy of the system that has the order. Raises StackError with what to try."""
+def check_id(order_id: str) -> None:
+    """Raise StackError with what to try when this can be no order's id."""
     try:
         UUID(order_id)
     except ValueError as error:
@@ -37,6 +37,10 @@ def find(deployments: list[Deployment], order_id: str) -> Deployment:
                 "{order} is no order id. It looks like 01a22a08-9346-71f2-976c-34f819da01da; POST /orders returns it."
             ).format(order=order_id)
         ) from error
+
+
+def find(deployments: list[Deployment], order_id: str) -> Deployment:
+    """Return the copy of the system that has the order. Raises StackError with what to try."""
     for deployment in deployments:
         if rows.knows(deployment.superuser_url("orders"), order_id):
             return deployment

@@ -62,4 +62,4 @@ def test_the_command_hands_itself_over_to_the_containers(engine: None, system: P
     told = subprocess.run([*command, "status"], cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
     assert re.search(r"billing-2\s+running", told.stdout)
     wrong = subprocess.run([*command, "chaos", "run", "no-such"], cwd=ROOT, env=environment, capture_output=True)
-    assert wrong.returncode == 2
+    assert wrong.returncode == 5

@@ -42,6 +42,22 @@ def test_a_folder_without_evidence_is_not_judged(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.parametrize("words", [["no-such-verb"], ["demo", "--seconds", "many"], ["trace"], ["trace", "nonsense"]])
+def test_a_wrong_word_is_no_verdict(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    """Exit codes 0 to 4 are verdicts; a command that could not be understood has none of them."""
+    assert run(monkeypatch, *words) == cli.COULD_NOT_RUN
+    assert capsys.readouterr().err
+
+
+def test_a_stack_that_is_none_is_named(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """Rather than taken for the local one."""
+    monkeypatch.setenv("STACK", "docker")
+    assert run(monkeypatch, "status") == cli.COULD_NOT_RUN
+    assert "STACK=compose" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("key", ["clé-漢", "two\nlines"])
 def test_a_key_that_cannot_be_sent_is_named(key: str) -> None:
     """The client's own library refuses it, or would cut the request in two."""
