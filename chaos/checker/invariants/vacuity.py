@@ -16,6 +16,7 @@ from chaos.checker.invariants.liveness import when
 from chaos.checker.invariants.orders import INVOICED, accepted_as, allowed_ends
 
 LOG, DELIVERIES = "log", "deliveries"
+BLOW_SECONDS = 1.0
 
 
 def faults_hit(evidence: Evidence) -> Iterator[Counterexample]:
@@ -92,7 +93,10 @@ def _succeeded(evidence: Evidence) -> set[str]:
 
 
 def fault_met_work(evidence: Evidence) -> Iterator[Counterexample]:
-    """W05: at least one fault struck while an order was on its way to its invoice."""
+    """W05: at least one fault struck while an order was on its way to its invoice.
+
+    A blow lasts: whoever was killed or stopped is missed for a second at least.
+    """
     if not evidence.run.expect.get("overlap"):
         raise NotApplicable(_("this scenario does not ask for work in flight"))
     events = evidence.event_of
@@ -101,7 +105,7 @@ def fault_met_work(evidence: Evidence) -> Iterator[Counterexample]:
     ]
     begins, ends = sorted(span[0] for span in spans), sorted(span[1] for span in spans)
     hits = (when(mark.at) for mark in evidence.faults if mark.phase == "hit")
-    if not any(bisect_right(begins, hit) > bisect_left(ends, hit) for hit in hits):
+    if not any(bisect_right(begins, hit + BLOW_SECONDS) > bisect_left(ends, hit) for hit in hits):
         yield Counterexample(_("no fault struck while an order was on its way"))
 
 
