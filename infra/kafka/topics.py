@@ -65,7 +65,8 @@ def delete_topics(bootstrap: str, names: Iterable[str]) -> None:
 
 
 def admin(bootstrap: str) -> AdminClient:
-    return AdminClient({"bootstrap.servers": bootstrap, "socket.timeout.ms": 10_000, "log_level": 3})
+    # Silent: what goes wrong comes back as a result, and the client would write it to the terminal besides.
+    return AdminClient({"bootstrap.servers": bootstrap, "socket.timeout.ms": 10_000, "log_level": 0})
 
 
 def _accept_existing(name: str, answer: "object") -> None:
