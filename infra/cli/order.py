@@ -29,7 +29,8 @@ _TIMEOUT_SECONDS = 10.0
 @click.option("--twice", is_flag=True, help="Send it again, like a client that did not hear the first answer.")
 def order(currency: str, price: int, quantity: int, key: str | None, twice: bool) -> None:
     """Place one order by HTTP, and print the request as a curl command."""
-    url = f"{open_stack().deployment().url('orders-api')}/orders"
+    deployment = open_stack().deployment()
+    url = f"{deployment.url('orders-api')}/orders"
     key = key or str(uuid4())
     body = json.dumps(
         {
@@ -39,8 +40,12 @@ def order(currency: str, price: int, quantity: int, key: str | None, twice: bool
             "lines": [{"sku": "tea", "quantity": quantity, "unit_price_minor": price}],
         }
     )
+    shown = f"{deployment.address('orders-api')}/orders"  # as a person at this machine reaches it
     headers = [word for name, text in _headers(key).items() for word in ("-H", f"{name}: {text}")]
-    out.print(Text(shlex.join(["curl", url, *headers, "-d", body]), "cyan"), soft_wrap=True)
+    out.print(
+        Text(shlex.join(["curl", shown, *headers, "-d", body]), "cyan"),
+        soft_wrap=True,
+    )
     placed = _tell(*_post(url, key, body))
     if twice:
         _tell(*_post(url, key, body))
