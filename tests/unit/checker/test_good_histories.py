@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -143,3 +144,21 @@ def test_duplicates_that_came_unasked_are_no_reproach(tmp_path: Path) -> None:
 
     asked = {r.invariant: r.answer for r in verdict.results}
     assert asked["W02"] is asked["W03"] is asked["W06"] is asked["W08"] is Answer.NOT_APPLICABLE
+
+
+@pytest.mark.parametrize(("seconds_before", "met_work"), [(0.5, True), (1.5, False)])
+def test_a_blow_is_felt_for_a_second(tmp_path: Path, seconds_before: float, met_work: bool) -> None:
+    """Whoever was struck just before the first order came is still missing when it comes; later on he is not."""
+    history = every_shape()
+    invoiced = {row["event_id"] for row in history.rows["db/billing/invoice"]}
+    first = min(
+        datetime.fromisoformat(row["occurred_at"])
+        for row in history.rows["db/orders/outbox"]
+        if row["event_id"] in invoiced
+    )
+    for mark in history.rows["faults"]:
+        mark["at"] = (first - timedelta(seconds=seconds_before)).isoformat()
+
+    verdict = judge(history.write(tmp_path), canaries=False)
+
+    assert ("W05" not in verdict.broken) is met_work
