@@ -40,7 +40,11 @@ def _spare(table: Mapping[str, Program], name: str) -> Program:
 def _without_guard(program: Program, variant: Variant) -> Program:
     if program.argv[-len(variant.replaces) :] != variant.replaces:
         return program
-    return replace(program, argv=(sys.executable, "-m", f"chaos.unsafe.{variant.name}"))
+    return replace(
+        program,
+        argv=(sys.executable, "-m", f"chaos.unsafe.{variant.name}"),
+        environment={**program.environment, **variant.environment},
+    )
 
 
 def _armed(program: Program, failpoints: Path, faults: Path) -> Program:

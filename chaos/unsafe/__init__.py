@@ -1,9 +1,18 @@
-"""Variants of services with one guard taken out. See README.md here. Never part of a deployment outside a chaos run."""
+"""Variants of services with one guard taken out. See README.md here. Never part of a deployment outside a chaos run.
+
+Each module here has a ``VARIANT``, one row of the guard-off matrix, but for those whose name begins with an underscore:
+they are what several variants share.
+"""
 
 import importlib
+import pkgutil
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+
+from chaos.checker.registry import INVARIANTS, W07
+
+EVERY_INVARIANT = frozenset({invariant.id for invariant in INVARIANTS} | {W07[0]})
 
 
 class UnknownVariantError(LookupError):
@@ -18,34 +27,65 @@ def _nothing() -> Mapping[str, tuple[str, ...]]:
 class Variant:
     """What to run instead of what, in which scenario it has to go red, and by which invariants.
 
+    Invariant: every rule of the judge is in exactly one of three sets. ``must_fail`` has to be seen broken;
+    ``may_fail`` may be broken, unknown or well; ``must_hold`` has to be found well (or not to apply). Two sets are
+    enough, the third is the rest; strict by default, since the rest of one that names no ``must_hold`` must hold.
+
     ``before_start``: database → statements that take away second guards (a UNIQUE, say) which would hide the first.
-    They run on the databases of the variant's own run.
+    They run on the databases of the variant's own run. ``environment`` is laid over the replaced programs' own.
     """
 
     name: str
     guard: str
+    """The word after ``--without``."""
     replaces: tuple[str, ...]
+    """The last words of the command lines that it takes the place of."""
     scenario: str
     must_fail: frozenset[str]
-    may_fail: frozenset[str]
+    may_fail: frozenset[str] = frozenset()
+    must_hold: frozenset[str] = frozenset()
     before_start: Mapping[str, tuple[str, ...]] = field(default_factory=_nothing)
+    environment: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     not_applicable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
+    def __post_init__(self) -> None:
+        rest = EVERY_INVARIANT - self.must_fail - self.may_fail - self.must_hold
+        if rest:
+            object.__setattr__(self, "may_fail" if self.must_hold and not self.may_fail else "must_hold", rest)
+        _check_partition(self.name, (self.must_fail, self.may_fail, self.must_hold))
 
-BY_GUARD: Mapping[str, str] = MappingProxyType(
-    {
-        "inbox": "billing_without_inbox",
-        "offset-after-effect": "consumer_commits_offset_before_effect",
-    }
-)
-"""The word after ``--without``, and the variant."""
+
+def _check_partition(name: str, sets: tuple[frozenset[str], ...]) -> None:
+    named = [invariant for each in sets for invariant in each]
+    twice = sorted({invariant for invariant in named if named.count(invariant) > 1})
+    unknown = sorted(set(named) - EVERY_INVARIANT)
+    if twice or unknown:
+        raise ValueError(f"variant {name!r}: named twice {twice}, known to nobody {unknown}")
+    if missing := EVERY_INVARIANT - set(named):
+        raise ValueError(f"variant {name!r} says nothing of {sorted(missing)}")
+
+
+def names() -> list[str]:
+    """All variants' names: the modules of this package that do not begin with an underscore."""
+    return sorted(found.name for found in pkgutil.iter_modules(__path__) if not found.name.startswith("_"))
+
+
+def guards() -> dict[str, str]:
+    """The word after ``--without`` → the variant's name. Imports all of them."""
+    return {_of(name).guard: name for name in names()}
 
 
 def load(name: str) -> Variant:
     """Return a variant by its name or by the guard that it lacks. Raises UnknownVariantError naming all of them."""
-    wanted = BY_GUARD.get(name, name)
-    if wanted not in BY_GUARD.values():
-        raise UnknownVariantError(f"No guard is called {name!r}. There are: {', '.join(BY_GUARD)}.")
-    found = importlib.import_module(f"{__name__}.{wanted}").VARIANT
+    if name in names():
+        return _of(name)
+    known = guards()
+    if name not in known:
+        raise UnknownVariantError(f"No guard is called {name!r}. There are: {', '.join(sorted(known))}.")
+    return _of(known[name])
+
+
+def _of(name: str) -> Variant:
+    found = importlib.import_module(f"{__name__}.{name}").VARIANT
     assert isinstance(found, Variant)
     return found

@@ -24,6 +24,7 @@ from chaos.telling.live import LiveTeller
 from chaos.telling.plain import PlainTeller
 from chaos.unsafe import Variant
 from infra.cli.console import out
+from infra.cli.matrix import matrix
 from infra.stack import open_stack
 
 WHOLE_STORY = 10_000
@@ -33,6 +34,9 @@ INTERRUPTED = 130
 @click.group()
 def chaos() -> None:
     """Break the system on purpose and have the result judged."""
+
+
+chaos.add_command(matrix)
 
 
 @chaos.command(name="list")
@@ -56,7 +60,7 @@ def list_() -> None:
 @click.option("--seed", type=int, default=None, help="The same seed buys the same things. Default: a new one.")
 @click.option("--seconds", type=click.FloatRange(1, 3600), default=None, help="Length of the load.")
 @click.option("--rate", type=click.FloatRange(1, 1000), default=None, help="Orders per second.")
-@click.option("--without", metavar="GUARD", help="Take a guard out: inbox, offset-after-effect.")
+@click.option("--without", metavar="GUARD", help="Take a guard out; `once chaos list` names them.")
 def run(name: str, seed: int | None, seconds: float | None, rate: float | None, without: str | None) -> None:
     """Run one scenario on a copy of the system of its own. The exit code is the verdict."""
     try:
