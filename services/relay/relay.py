@@ -178,22 +178,29 @@ class Relay:
 
     def _advance_all(self, session: _Session) -> int:
         """Move every position on by one chunk towards what is visible now."""
-        target = place.current_snapshot(session.database)
+        target, floor_id = self._look(session)
         published = 0
         for index, held in enumerate(session.held):
             if held.position.target is None and held.position.done == target:
                 continue
             if time.monotonic() < self._blocked_until:
                 break
-            position, count = self._advance(session, held, held.position.begin(target, session.sequence_floor))
+            position, count = self._advance(session, held, held.position.begin(target, floor_id))
             session.held[index] = held.at(position)
             session.published_since_settle += count
             published += count
         return published
 
+    def _look(self, session: _Session) -> tuple[str, int]:
+        """Return what is visible now, and an id up to which nothing can be missing from it unseen."""
+        return place.current_snapshot(session.database), session.sequence_floor
+
+    def _read(self, session: _Session, held: Held, position: Position) -> list[Row]:
+        return place.read(session.database, position, self._destination, held.lanes, self._pace.chunk_size)
+
     def _advance(self, session: _Session, held: Held, position: Position) -> tuple[Position, int]:
         begun = time.monotonic()
-        rows = place.read(session.database, position, self._destination, held.lanes, self._pace.chunk_size)
+        rows = self._read(session, held, position)
         if rows:
             reach(Failpoint.RELAY_AFTER_READ_BEFORE_PUBLISH)
             count = self._publish(session, held, rows)

@@ -86,23 +86,25 @@ class KafkaTransport:
         return self._producer
 
     def _produce(self, producer: Producer, row: Row, on_delivery: Any, deadline: float) -> None:
-        assert row.aggregate_id, "an empty key would scatter an aggregate over the partitions"
-        message = {
-            "topic": self._topics[row.aggregate_type],
-            "key": row.aggregate_id.encode(),
-            "value": row.payload,
-            "headers": to_headers(_envelope(row)),
-            "on_delivery": on_delivery,
-        }
+        message = self._message(row)
         while True:
             try:
-                producer.produce(**message)
+                producer.produce(**message, on_delivery=on_delivery)
                 return
             except BufferError:
                 # The same message again once there is room: a later one must not take its place.
                 if time.monotonic() >= deadline:
                     raise
                 producer.poll(0.05)
+
+    def _message(self, row: Row) -> dict[str, Any]:
+        assert row.aggregate_id, "an empty key would scatter an aggregate over the partitions"
+        return {
+            "topic": self._topics[row.aggregate_type],
+            "key": row.aggregate_id.encode(),
+            "value": row.payload,
+            "headers": to_headers(_envelope(row)),
+        }
 
 
 class _Reports:

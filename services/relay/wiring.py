@@ -35,8 +35,9 @@ def build(
     *,
     connect: Callable[[], Database] | None = None,
     transports: dict[str, Transport] | None = None,
+    relay: type[Relay] = Relay,
 ) -> RelayProcess:
-    """Wire a relay. ``connect`` and ``transports`` replace the real ones in tests and guard-off variants."""
+    """Wire a relay. The keyword arguments replace the real parts in tests and guard-off variants."""
     pace = Pace(
         chunk_size=settings.relay_chunk_size,
         lease_seconds=settings.relay_lease_seconds,
@@ -54,7 +55,7 @@ def build(
     ways = transports or {destination: _transport(settings, destination) for destination in settings.relay_destinations}
     return RelayProcess(
         {
-            destination: Relay(
+            destination: relay(
                 connect=connect or partial(_connect, settings),
                 transport=transport,
                 destination=destination,
