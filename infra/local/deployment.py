@@ -40,7 +40,19 @@ if TYPE_CHECKING:
     from infra.local.stack import LocalStack
 
 _READY_WITHIN_SECONDS = 120
-_PASSED_ON = ("RELAY_", "CONSUMER_", "HTTP_WORKERS", "GROUP_PROTOCOL", "LOG_LEVEL", "BATCH_SIZE", "MAIL_FROM", "OTEL_")
+_PASSED_ON = (
+    "RELAY_",
+    "CONSUMER_",
+    "MAIL_OVERDUE_",
+    "MAIL_CHECK_",
+    "MAIL_REMINDERS",
+    "HTTP_WORKERS",
+    "GROUP_PROTOCOL",
+    "LOG_LEVEL",
+    "BATCH_SIZE",
+    "MAIL_FROM",
+    "OTEL_",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +110,10 @@ class Deployment:
     @property
     def celery_queue(self) -> str:
         return "notifications" if self.namespace == MAIN else f"{self.namespace}.notifications"
+
+    def _housekeeping_queues(self) -> list[str]:
+        found = (each.environment.get("HOUSEKEEPING_QUEUE") for each in self.programs.values())
+        return [queue for queue in found if queue]
 
     def database(self, kind: str) -> str:
         """Name this deployment's database of a kind (``orders``, ``billing``, ...)."""
@@ -371,7 +387,7 @@ class Deployment:
 
     def _delete_queue(self) -> None:
         with closing(Redis.from_url(self._stack.redis_url(self.redis_database))) as client:
-            client.delete(self.celery_queue)
+            client.delete(self.celery_queue, *self._housekeeping_queues())
 
     def _noted(self) -> dict[str, int]:
         return ports.read_note(self._note)

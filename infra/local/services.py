@@ -11,6 +11,8 @@ from typing import Literal
 
 MAIN = "main"
 DATABASES = ("orders", "billing", "analytics", "notifications")
+HOUSEHOLDS = ("orders", "billing", "analytics")
+"""The services that have a housekeeper."""
 TOPICS: Mapping[str, str] = {"ORDERS_TOPIC": "orders.events", "BILLING_TOPIC": "billing.events"}
 
 Listens = Literal["http", "smtp", "metrics"]
@@ -33,7 +35,7 @@ class Program:
     listens: Listens = "metrics"
 
 
-def programs(namespace: str) -> dict[str, Program]:  # noqa: ARG001  # rows may come to differ between namespaces
+def programs(namespace: str) -> dict[str, Program]:
     """Return the default processes of a namespace by name."""
     rows = [
         _api("orders"),
@@ -47,8 +49,9 @@ def programs(namespace: str) -> dict[str, Program]:  # noqa: ARG001  # rows may 
         _relay("billing", 2),
         _consumer("analytics", "analytics-1"),
         _api("analytics"),
-        _worker(),
+        _worker(namespace),
         _mail_sink(),
+        *(_housekeeper(service, namespace) for service in HOUSEHOLDS),
     ]
     return {row.name: row for row in rows}
 
@@ -94,12 +97,25 @@ def _relay(source: str, number: int) -> Program:
     )
 
 
-def _worker() -> Program:
+def _worker(namespace: str) -> Program:
     return Program(
         name="notifications-1",
         argv=_module("services.notifications", "worker"),
+        environment={"NOTES_QUEUE": in_namespace("billing.housekeeping", namespace)},
         database="notifications",
         role="notifications_worker",
+    )
+
+
+def _housekeeper(service: str, namespace: str) -> Program:
+    return Program(
+        name=f"{service}-housekeeper-1",
+        argv=_module(f"services.{service}", "housekeeper"),
+        environment={"HOUSEKEEPING_QUEUE": in_namespace(f"{service}.housekeeping", namespace)},
+        # A run is over before anything in it is old; only billing's has work there, which is mails.
+        autostart=namespace == MAIN or service == "billing",
+        database=service,
+        role=f"{service}_housekeeper",
     )
 
 

@@ -50,6 +50,7 @@ GRANTS: Mapping[str, Mapping[str, Rights]] = MappingProxyType(
             },
             "orders_consumer": {"inbox": _APPEND, "orders": ("SELECT", "UPDATE"), "outbox": _ADD_EVENT},
             "orders_relay": _RELAY,
+            "orders_housekeeper": {},
         },
         "billing": {
             "billing_api": {
@@ -70,6 +71,13 @@ GRANTS: Mapping[str, Mapping[str, Rights]] = MappingProxyType(
                 "outbox": _ADD_EVENT,
             },
             "billing_relay": _RELAY,
+            "billing_housekeeper": {
+                "bill": _READ,
+                "invoice": (
+                    *_READ,
+                    "UPDATE (mail_commanded_at, mail_reminders, mail_outcome, mail_settled_at)",
+                ),
+            },
         },
         "analytics": {
             "analytics_api": {"revenue": _READ, "orders_by_state": _READ, "order_state": _READ},
@@ -79,6 +87,7 @@ GRANTS: Mapping[str, Mapping[str, Rights]] = MappingProxyType(
                 "orders_by_state": _ALL,
                 "order_state": _ALL,
             },
+            "analytics_housekeeper": {},
         },
         "notifications": {"notifications_worker": {"sent_email": _CHANGE}},
     }

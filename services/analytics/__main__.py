@@ -1,21 +1,37 @@
-"""``python -m services.analytics consumer|api``: a member of the consumer group, or the read-only API."""
+"""``python -m services.analytics consumer|api|housekeeper``: a group member, the read-only API, or the chores."""
 
 import os
 import sys
 
-from services.analytics import wiring
 from services.analytics.settings import Settings
 from shared import logs, metrics
 from shared.lifecycle import run_main, stop_on_signals
 from shared.settings import read
 
+# Each role imports what it runs and no more: a housekeeper needs neither Kafka's client nor a web server.
+
 
 def consume(settings: Settings) -> None:
+    from services.analytics import wiring
+
     metrics.serve(settings.metrics_host, settings.metrics_port)
     wiring.build(settings).run(stop_on_signals())
 
 
-ROLES = {"consumer": consume, "api": wiring.serve_api}
+def serve(settings: Settings) -> None:
+    from services.analytics import wiring
+
+    wiring.serve_api(settings)
+
+
+def keep_house(settings: Settings) -> None:
+    from services.analytics import housekeeping
+
+    metrics.serve(settings.metrics_host, settings.metrics_port)
+    sys.exit(housekeeping.build(settings).run())
+
+
+ROLES = {"consumer": consume, "api": serve, "housekeeper": keep_house}
 
 
 def main() -> None:

@@ -24,4 +24,6 @@ class Settings:
     http_workers: int = setting(1, help="gunicorn workers of the API", minimum=1)
     metrics_host: str = setting("127.0.0.1", help="address of the consumer's /metrics")
     metrics_port: int = setting(0, help="port of the consumer's /metrics; 0: none", minimum=0)
+    redis_url: str = setting("redis://127.0.0.1:6379/0", help="the queue's Redis")
+    housekeeping_queue: str = setting("analytics.housekeeping", help="the housekeeper's own queue")
     log_level: str = setting("INFO", help="least severe line that is logged", choices=LEVELS)

@@ -8,7 +8,8 @@ The batch is handled by sets, one statement a table. The order of the statements
 before the outbox rows that speak of it (their ids must be drawn under the bill's lock), and the number series come as
 late as possible (they make transactions wait for each other).
 
-Not promised: that an invoice's e-mail has left. It is commanded here, through the same outbox.
+Not promised: that an invoice's e-mail has left. It is commanded here, through the same outbox, and commanded again by
+``remind_mails`` if it does not.
 """
 
 from collections.abc import Sequence
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from typing import Final
 from uuid import UUID
 
+from msgspec import json
 from sqlalchemy import Connection
 
 from services.billing import credit_orders, numbers, payments
@@ -120,19 +122,25 @@ def _issue_invoices(connection: Connection, charges: Sequence[Charge]) -> list[t
     if not charges:
         return []
     drawn = numbers.draw(connection, numbers.INVOICES, len(charges))
-    _insert_invoices(connection, charges, drawn)
-    return [(c.place, event) for c, number in zip(charges, drawn, strict=True) for event in _invoiced(c, number)]
+    mails = [_mail(c, number) for c, number in zip(charges, drawn, strict=True)]
+    _insert_invoices(connection, charges, drawn, mails)
+    facts = [(c.place, _invoiced(c, number)) for c, number in zip(charges, drawn, strict=True)]
+    return facts + [(c.place, mail) for c, mail in zip(charges, mails, strict=True)]
 
 
+# The invoice keeps the lines and the command's event id, so that a mail that never left can be commanded again.
 _INSERT_INVOICES: Final = """
-INSERT INTO invoice (number, series, year, sequence, order_id, currency, amount_minor, issued_at, event_id)
+INSERT INTO invoice (number, series, year, sequence, order_id, currency, amount_minor, issued_at, event_id, lines,
+                     mail_event_id)
 SELECT * FROM unnest(%(number)s::text[], %(series)s::text[], %(year)s::int[], %(sequence)s::int[],
                      %(order_id)s::uuid[], %(currency)s::text[], %(amount_minor)s::bigint[],
-                     %(issued_at)s::timestamptz[], %(event_id)s::uuid[])
+                     %(issued_at)s::timestamptz[], %(event_id)s::uuid[], %(lines)s::jsonb[], %(mail_event_id)s::uuid[])
 """
 
 
-def _insert_invoices(connection: Connection, charges: Sequence[Charge], drawn: Sequence[Number]) -> None:
+def _insert_invoices(
+    connection: Connection, charges: Sequence[Charge], drawn: Sequence[Number], mails: Sequence[outbox.Event]
+) -> None:
     connection.exec_driver_sql(
         _INSERT_INVOICES,
         {
@@ -145,13 +153,14 @@ def _insert_invoices(connection: Connection, charges: Sequence[Charge], drawn: S
             "amount_minor": [c.order.amount_minor for c in charges],
             "issued_at": [n.issued_at for n in drawn],
             "event_id": [c.envelope.event_id for c in charges],
+            "lines": [json.encode(c.order.lines).decode() for c in charges],
+            "mail_event_id": [mail.event_id for mail in mails],
         },
     )
 
 
-def _invoiced(charge: Charge, number: Number) -> tuple[outbox.Event, outbox.Event]:
-    """Tell the world of an invoice, and command the e-mail that carries it."""
-    order, issued_at = charge.order, number.issued_at.isoformat()
+def _invoiced(charge: Charge, number: Number) -> outbox.Event:
+    order = charge.order
     fact = InvoiceIssued(
         order_id=order.order_id,
         invoice_number=str(number),
@@ -159,8 +168,15 @@ def _invoiced(charge: Charge, number: Number) -> tuple[outbox.Event, outbox.Even
         email=order.email,
         currency=order.currency,
         amount_minor=order.amount_minor,
-        issued_at=issued_at,
+        issued_at=number.issued_at.isoformat(),
     )
+    trace = charge.envelope.traceparent
+    return outbox.new_event("bill", order.order_id, 1, fact, source=SOURCE, traceparent=trace)
+
+
+def _mail(charge: Charge, number: Number) -> outbox.Event:
+    """Command the e-mail that carries an invoice."""
+    order = charge.order
     command = SendInvoice(
         order_id=order.order_id,
         invoice_number=str(number),
@@ -168,12 +184,11 @@ def _invoiced(charge: Charge, number: Number) -> tuple[outbox.Event, outbox.Even
         currency=order.currency,
         amount_minor=order.amount_minor,
         lines=order.lines,
-        issued_at=issued_at,
+        issued_at=number.issued_at.isoformat(),
     )
     trace = charge.envelope.traceparent
-    return (
-        outbox.new_event("bill", order.order_id, 1, fact, source=SOURCE, traceparent=trace),
-        outbox.new_event("email", order.order_id, 1, command, source=SOURCE, destination="command", traceparent=trace),
+    return outbox.new_event(
+        "email", order.order_id, 1, command, source=SOURCE, destination="command", traceparent=trace
     )
 
 

@@ -23,4 +23,15 @@ class Settings:
     http_workers: int = setting(1, help="gunicorn workers of the API", minimum=1)
     metrics_host: str = setting("127.0.0.1", help="address of the consumer's /metrics")
     metrics_port: int = setting(0, help="port of the consumer's /metrics; 0: none", minimum=0)
+    redis_url: str = setting("redis://127.0.0.1:6379/0", help="the queues' Redis")
+    celery_queue: str = setting("notifications", help="queue that commands to send mails go to")
+    housekeeping_queue: str = setting("billing.housekeeping", help="the housekeeper's own queue")
+    mail_overdue_seconds: float = setting(
+        120.0, help="how long an invoice's mail may be silent before it is commanded again", minimum=1
+    )
+    mail_overdue_ceiling_seconds: float = setting(3600.0, help="longest wait between two reminders", minimum=1)
+    mail_reminders: int = setting(
+        20, help="how often a silent mail is commanded again before it is given up", minimum=0
+    )
+    mail_check_seconds: float = setting(30.0, help="how often silent mails are looked for", minimum=0.5)
     log_level: str = setting("INFO", help="least severe line that is logged", choices=LEVELS)

@@ -20,7 +20,9 @@ from sqlalchemy import (
     UniqueConstraint,
     Uuid,
     func,
+    text,
 )
+from sqlalchemy.dialects.postgresql import JSONB
 
 from shared.inbox import inbox_table
 from shared.outbox import outbox_table, relay_tables
@@ -82,7 +84,17 @@ invoice: Final = Table(
     Column("issued_at", DateTime(timezone=True), nullable=False),
     Column("event_id", Uuid, nullable=False),
     Column("applied_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
+    Column("lines", JSONB, nullable=False, server_default="[]"),
+    # The mail that carries it. No event id: issued before this was kept, and its command is no longer in the outbox.
+    Column("mail_event_id", Uuid),
+    Column("mail_commanded_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
+    Column("mail_reminders", Integer, nullable=False, server_default="0"),
+    Column("mail_outcome", Text, CheckConstraint("mail_outcome IN ('sent', 'refused')")),
+    Column("mail_settled_at", DateTime(timezone=True)),
     UniqueConstraint("series", "year", "sequence"),
+    # Only those are in it whose mail is still on its way, so it stays small however many invoices there are.
+    Index("invoice_mail_open", "mail_commanded_at", postgresql_where=text("mail_outcome IS NULL")),
+    Index("invoice_mail_event_id", "mail_event_id", unique=True),
 )
 
 credit_note: Final = Table(

@@ -26,15 +26,24 @@ MAILS = Counter("notifications_mails_total", "Commands to send a mail, by what b
 
 log = get_logger(__name__)
 
+Settled = Callable[[UUID, str], None]
+"""Told of every mail that is ``sent`` or ``refused``, also when the ledger has known it before."""
+
+
+def tell_nobody(_event_id: UUID, _outcome: str) -> None: ...
+
 
 class InvoiceSender:
     """Sends invoices through one mail server. Safe to call again with the same command, also at the same time."""
 
-    def __init__(self, engine: Engine, mailer: Mailer, sender: str, lease_seconds: float) -> None:
+    def __init__(
+        self, engine: Engine, mailer: Mailer, sender: str, lease_seconds: float, settled: Settled = tell_nobody
+    ) -> None:
         self._engine = engine
         self._mailer = mailer
         self._sender = sender
         self._lease_seconds = lease_seconds
+        self._settled = settled
 
     def send(self, event_id: UUID, command: SendInvoice) -> None:
         """Send the mail unless the ledger knows that it is sent.
@@ -51,11 +60,13 @@ class InvoiceSender:
             raise
         except MailRefused as error:
             self._fail(claim, error, ledger.record_refused, "refused")
+            self._settled(event_id, "refused")
             raise
         reach(Failpoint.EMAIL_AFTER_SEND_BEFORE_RECORD)
         with transaction(self._engine) as connection:
             ledger.record_sent(connection, claim)
         _tell(claim, "sent")
+        self._settled(event_id, "sent")
 
     def _claim(self, event_id: UUID, command: SendInvoice) -> Claim | None:
         with transaction(self._engine) as connection:
@@ -65,6 +76,7 @@ class InvoiceSender:
             state = ledger.state_of(connection, event_id)
         if state == "sending":
             raise MailInHand(f"another worker is sending the mail {event_id}; it is looked at again later")
+        self._settled(event_id, state)
         MAILS.labels("duplicate").inc()
         log.info("mail not sent again", event_id=str(event_id), state=state)
         return None

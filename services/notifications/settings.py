@@ -14,6 +14,7 @@ class Settings:
     database_password_file: str = setting("", help="file with the role's password; empty: none is needed")
     redis_url: str = setting("redis://127.0.0.1:6379/0", help="the queue's Redis")
     celery_queue: str = setting("notifications", help="name of the queue")
+    notes_queue: str = setting("billing.housekeeping", help="queue of billing's housekeeper, who is told what was sent")
     smtp_host: str = setting("127.0.0.1", help="mail server")
     smtp_port: int = setting(8025, help="mail server's port", minimum=1)
     smtp_timeout_seconds: float = setting(5.0, help="longest wait for one answer of the mail server", minimum=0.1)

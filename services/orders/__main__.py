@@ -1,23 +1,29 @@
-"""``python -m services.orders api|consumer``: take orders over HTTP, or settle them by billing's events."""
+"""``python -m services.orders api|consumer|housekeeper``: take orders, settle them by billing's events, keep house."""
 
 import os
 import sys
 from functools import partial
 
-from services.orders.settings import ApiSettings, ConsumerSettings
-from services.orders.wiring import build_api, build_consumer
-from shared import http, logs, metrics
+from services.orders.settings import ApiSettings, ConsumerSettings, HousekeeperSettings
+from shared import logs, metrics
 from shared.lifecycle import run_main, stop_on_signals
 from shared.settings import read
 
+# Each role imports what it runs and no more: a housekeeper needs neither Kafka's client nor a web server.
+
 
 def api() -> None:
+    from services.orders.wiring import build_api
+    from shared import http
+
     settings = read(ApiSettings, os.environ)
     logs.configure(settings.instance, settings.log_level)
     http.serve(partial(build_api, settings), settings.http_host, settings.http_port, settings.http_workers)
 
 
 def consumer() -> None:
+    from services.orders.wiring import build_consumer
+
     settings = read(ConsumerSettings, os.environ)
     logs.configure(settings.instance, settings.log_level)
     stop = stop_on_signals()
@@ -25,7 +31,16 @@ def consumer() -> None:
     build_consumer(settings).run(stop)
 
 
-ROLES = {"api": api, "consumer": consumer}
+def housekeeper() -> None:
+    from services.orders import housekeeping
+
+    settings = read(HousekeeperSettings, os.environ)
+    logs.configure(settings.instance, settings.log_level)
+    metrics.serve(settings.metrics_host, settings.metrics_port)
+    sys.exit(housekeeping.build(settings).run())
+
+
+ROLES = {"api": api, "consumer": consumer, "housekeeper": housekeeper}
 
 
 def main() -> None:

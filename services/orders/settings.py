@@ -38,3 +38,15 @@ class ConsumerSettings:
     batch_size: int = setting(500, help="most events in one transaction", minimum=1)
     metrics_host: str = setting("127.0.0.1", help="address of /metrics")
     metrics_port: int = setting(0, help="port of /metrics; 0: none", minimum=0)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HousekeeperSettings:
+    database_url: str = setting(help="orders' database, without a password")
+    database_password_file: str = setting("", help="file with the password of the role; empty: no password")
+    instance: str = setting("orders-housekeeper-1", help="name of this process in logs and in the database")
+    log_level: str = setting("INFO", help="least level logged", choices=("DEBUG", "INFO", "WARNING", "ERROR"))
+    redis_url: str = setting("redis://127.0.0.1:6379/0", help="the queue's Redis")
+    housekeeping_queue: str = setting("orders.housekeeping", help="the housekeeper's own queue")
+    metrics_host: str = setting("127.0.0.1", help="address of /metrics")
+    metrics_port: int = setting(0, help="port of /metrics; 0: none", minimum=0)

@@ -68,6 +68,9 @@ def test_a_service_sees_its_own_secrets_and_no_others(engine: None, system: Proj
         "relay-orders-1": {"orders_relay"},
         "billing-1": {"billing_consumer"},
         "notifications-1": {"notifications_worker"},
+        "orders-housekeeper-1": {"orders_housekeeper"},
+        "billing-housekeeper-1": {"billing_housekeeper"},
+        "analytics-housekeeper-1": {"analytics_housekeeper"},
         "mail-sink": set(),
         "load": set(),
     }.items():

@@ -29,7 +29,7 @@ async def serve(settings: Settings) -> None:
     journal = Journal(Path(settings.mail_journal))
     connection = partial(
         SMTP,
-        Sink(journal),
+        Sink(journal, settings.lose_answer_every),
         data_size_limit=settings.largest_mail_bytes,
         enable_SMTPUTF8=True,
         hostname="mail-sink.effectively-once.invalid",

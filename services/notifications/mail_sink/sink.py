@@ -1,5 +1,9 @@
-"""What the sink does with an e-mail: write it down, then accept it."""
+"""What the sink does with an e-mail: write it down, then accept it.
 
+Asked to, it loses every so-many-th answer: the e-mail is written down, and its sender is left without a word.
+"""
+
+import asyncio
 import hashlib
 from email.parser import BytesHeaderParser
 from email.policy import SMTP
@@ -23,8 +27,10 @@ log = get_logger(__name__)
 class Sink:
     """Handler of aiosmtpd: the methods are named by its hooks, their results are SMTP answers."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, lose_answer_every: int = 0) -> None:
         self._journal = journal
+        self._lose_answer_every = lose_answer_every
+        self._taken = 0
 
     async def handle_RCPT(
         self, _server: Connection, _session: Session, envelope: Envelope, address: str, _options: list[str]
@@ -34,20 +40,28 @@ class Sink:
         envelope.rcpt_tos.append(address)
         return "250 OK"
 
-    async def handle_DATA(self, _server: Connection, _session: Session, envelope: Envelope) -> str:
+    async def handle_DATA(self, server: Connection, _session: Session, envelope: Envelope) -> str:
         content = envelope.original_content or b""
+        answered = not self._loses_the_next_answer()
         try:
             for recipient in envelope.rcpt_tos:
-                self._journal.append(_entry(content, recipient))
+                self._journal.append(_entry(content, recipient, answered))
         except OSError as error:
             log.error("journal not written", detail=str(error))
             return "451 The journal cannot be written, try again later"
         # Durable before the answer: a sender that hears 250 never sends this mail again.
         ACCEPTED.inc()
+        if not answered:
+            assert isinstance(server.transport, asyncio.WriteTransport)
+            server.transport.abort()
         return "250 Written down"
 
+    def _loses_the_next_answer(self) -> bool:
+        self._taken += 1
+        return bool(self._lose_answer_every) and self._taken % self._lose_answer_every == 0
 
-def _entry(content: bytes, recipient: str) -> dict[str, object]:
+
+def _entry(content: bytes, recipient: str, answered: bool) -> dict[str, object]:
     headers = BytesHeaderParser(policy=SMTP).parsebytes(content)
     return {
         "at": utc_now().isoformat(),
@@ -56,7 +70,7 @@ def _entry(content: bytes, recipient: str) -> dict[str, object]:
         "order_id": _text(headers["X-Order-Id"]),
         "invoice_number": _text(headers["X-Invoice-Number"]),
         "sha256": hashlib.sha256(content).hexdigest(),
-        "answered": True,
+        "answered": answered,
     }
 
 

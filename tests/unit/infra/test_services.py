@@ -19,6 +19,9 @@ def test_the_default_copies_are_two_relays_a_database_two_of_billing_and_one_of_
         "analytics-api",
         "notifications-1",
         "mail-sink",
+        "orders-housekeeper-1",
+        "billing-housekeeper-1",
+        "analytics-housekeeper-1",
     ]
 
 
