@@ -26,6 +26,7 @@ VERBS: Mapping[str, str] = {
     "trace": "infra.cli.trace:trace",
     "chaos": "infra.cli.chaos:chaos",
     "load": "infra.cli.load:load",
+    "bench": "infra.cli.bench:bench",
 }
 """Verb → module:command, in the order of ``once --help``."""
 

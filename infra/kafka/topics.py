@@ -36,14 +36,23 @@ class Settings:
 
 
 def ensure_topics(
-    bootstrap: str, names: Iterable[str], partitions: int = PARTITIONS, replication: int = 1, min_insync: int = 1
+    bootstrap: str,
+    names: Iterable[str],
+    partitions: int = PARTITIONS,
+    replication: int = 1,
+    min_insync: int = 1,
+    **more: str,
 ) -> None:
-    """Create the topics that are missing and check the others. Raises ConfigurationError for one that differs."""
+    """Create the topics that are missing and check the others; ``more`` are settings of a topic, with underscores.
+
+    Raises ConfigurationError for one that differs.
+    """
     client = admin(bootstrap)
     options = {
         # Everything is kept: a read model can be rebuilt from the first event on.
         "retention.ms": "-1",
         "min.insync.replicas": str(min_insync),
+        **{name.replace("_", "."): value for name, value in more.items()},
     }
     wanted = [NewTopic(name, partitions, replication, config=options) for name in names]
     for name, answer in client.create_topics(wanted, request_timeout=_TIMEOUT_SECONDS).items():
@@ -55,6 +64,8 @@ def ensure_topics(
 def delete_topics(bootstrap: str, names: Iterable[str]) -> None:
     """Delete topics and wait until they are gone; unknown ones are passed over."""
     client, doomed = admin(bootstrap), list(names)
+    if not doomed:
+        return
     for answer in client.delete_topics(doomed, request_timeout=_TIMEOUT_SECONDS).values():
         try:
             answer.result()

@@ -1,0 +1,111 @@
+"""From commit to consumer at a steady trickle: one process writes events and hears them again from the log.
+
+Both ends are in one process, so both times are by one clock. The writer waits for its own pace, never for the answer.
+"""
+
+import json
+import os
+import sys
+import threading
+import time
+from dataclasses import dataclass
+from functools import partial
+from statistics import median, quantiles
+from subprocess import PIPE
+from uuid import UUID, uuid4
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+from sqlalchemy import Engine
+
+from chaos.bench import backlog, stopwatch
+from chaos.bench.place import Place
+from shared import outbox
+from shared.database import create_engine, transaction
+from shared.events import OrderConfirmed
+
+LEFT_OUT_SECONDS = 2.0
+"""The beginning, in which processes start and connect."""
+
+
+@dataclass(frozen=True, slots=True)
+class Latency:
+    """In milliseconds."""
+
+    p50: float
+    p99: float
+
+
+def ours(place: Place, rate: float, seconds: float) -> Latency:
+    """Measure with one relay of ours."""
+    with place.connect("orders") as connection:
+        backlog.fill(connection, 0)
+    topic = place.new_topic()
+    environment = place.environment("relay-orders-1", {"ORDERS_TOPIC": topic})
+    with place.running(["services.relay"], [environment]):
+        return hear(place, topic, rate, seconds)
+
+
+def hear(place: Place, topic: str, rate: float, seconds: float) -> Latency:
+    """Write and hear at this rate, while somebody relays to the topic."""
+    environment = place.environment(
+        "orders-api", {"ORDERS_TOPIC": topic, "BENCH_RATE": str(rate), "BENCH_SECONDS": str(seconds)}
+    )
+    with place.running(["chaos.bench.latency"], [environment], stdout=PIPE) as (child,):
+        assert child.stdout is not None
+        return Latency(**json.load(child.stdout))
+
+
+def main() -> None:
+    rate, seconds = float(os.environ["BENCH_RATE"]), float(os.environ["BENCH_SECONDS"])
+    engine = create_engine(os.environ["DATABASE_URL"], os.environ["DATABASE_PASSWORD_FILE"], "bench-writer", 1)
+    committed: dict[bytes, float] = {}
+    writer = threading.Thread(target=partial(_write, engine, rate, seconds, committed))
+    heard = _hear(os.environ["ORDERS_TOPIC"], writer, committed)
+    taken = sorted(1000 * (heard[event] - at) for event, at in committed.items() if event in heard)
+    json.dump({"p50": median(taken), "p99": quantiles(taken, n=100)[-1]}, sys.stdout)
+
+
+def _write(engine: Engine, rate: float, seconds: float, committed: dict[bytes, float]) -> None:
+    begun = time.monotonic()
+    for number in range(round(rate * seconds)):
+        time.sleep(max(0.0, begun + number / rate - time.monotonic()))
+        event_id = _write_one(engine)
+        if time.monotonic() - begun > LEFT_OUT_SECONDS:
+            committed[str(event_id).encode()] = time.monotonic()
+
+
+def _write_one(engine: Engine) -> UUID:
+    order_id = str(uuid4())
+    event = outbox.new_event(
+        "order", order_id, 1, OrderConfirmed(order_id=order_id, invoice_number="-"), source="/bench"
+    )
+    with transaction(engine) as connection:
+        outbox.add(connection, event)
+    return event.event_id
+
+
+def _hear(topic: str, writer: threading.Thread, committed: dict[bytes, float]) -> dict[bytes, float]:
+    consumer = Consumer(
+        {
+            "bootstrap.servers": os.environ["KAFKA_BOOTSTRAP_SERVERS"],
+            "group.id": "bench",
+            "enable.auto.commit": False,
+            "fetch.wait.max.ms": 500,
+        }
+    )
+    consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(stopwatch.PARTITIONS)])
+    writer.start()
+    heard: dict[bytes, float] = {}
+    ended: float | None = None
+    while ended is None or (len(heard) < len(committed) and time.monotonic() < ended + 5):
+        message = consumer.poll(0.2)
+        if message is not None and message.error() is None:
+            heard.setdefault(dict(message.headers() or ())["ce_id"], time.monotonic())
+        if ended is None and not writer.is_alive():
+            ended = time.monotonic()
+    consumer.close()
+    return heard
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,138 @@
+"""``once bench``: measure rivals side by side in alternating rounds, and write table and plot to docs/benchmarks/."""
+
+from collections.abc import Iterable, Sequence
+from gettext import gettext as _
+from pathlib import Path
+
+import click
+from rich.markdown import Markdown
+from rich.text import Text
+
+from chaos.bench import backlog, consumers, history, relays, report, writers
+from chaos.bench.place import prepared
+from chaos.bench.report import Comparison
+from chaos.bench.rounds import Rival, alternate
+from infra.cli.console import out
+from infra.local.home import PROJECT
+from infra.stack import open_stack
+
+PAGES = PROJECT / "docs" / "benchmarks"
+PER_SECOND = _("events/s")
+
+rounds_option = click.option(
+    "--rounds", type=click.IntRange(1, 100), default=5, show_default=True, help=_("How often.")
+)
+to_option = click.option(
+    "--to", type=click.Path(file_okay=False, path_type=Path), default=PAGES, help=_("Folder of the page.")
+)
+
+
+@click.group()
+def bench() -> None:
+    """Measure relay, consumer and writers against their rivals, in one run on this machine."""
+
+
+@bench.command()
+@click.option(
+    "--events", type=click.IntRange(1_000), default=100_000, show_default=True, help=_("Size of the backlog.")
+)
+@click.option("--only", multiple=True, help=_("Measure only rivals whose name contains this."))
+@rounds_option
+@to_option
+def relay(events: int, only: Sequence[str], rounds: int, to: Path) -> None:
+    """Our relay against the textbook's and a bare producer, on one backlog and one broker."""
+    with prepared(open_stack()) as place:
+        with place.connect("orders") as connection:
+            backlog.fill(connection, events)
+        compared = Comparison(
+            title=_("Relays draining a backlog of {events:,}").format(events=events),
+            what=_("Rates are read off the broker's own time stamps, over the middle 60 % of the events."),
+            unit=PER_SECOND,
+            rates=_measure(_chosen(relays.Relays(place, events).rivals(), only), rounds),
+            reference=relays.OURS,
+        )
+        _show(report.write(to, "relay", _("Relays compared"), [compared]))
+
+
+@bench.command()
+@click.option("--events", type=click.IntRange(1_000), default=30_000, show_default=True, help=_("Size of the log."))
+@rounds_option
+@to_option
+def consumer(events: int, rounds: int, to: Path) -> None:
+    """Billing with its full effect against other ways of consuming: fresh events, duplicates, poison."""
+    with prepared(open_stack()) as place:
+        bench = consumers.Consumers(place, events)
+        log = bench.log()
+        fresh = _measure(bench.fresh(log), rounds)
+        bench.apply_all(log)
+        duplicates = _measure(bench.duplicates(log), rounds)
+        poison = _measure(bench.poisoned(log, bench.log(poison_every=100)), rounds)
+        memory = ", ".join(f"{name} {size / 2**20:.0f} MB" for name, size in bench.memory_bytes.items())
+        pages = [
+            Comparison(
+                _("Fresh events"),
+                _("Each event is charged, invoiced and told of: billing's full effect."),
+                PER_SECOND, fresh, "ours",
+            ),
+            Comparison(
+                _("Nothing but duplicates"),
+                _("The whole topic once more: the inbox knows every event."),
+                PER_SECOND, duplicates, consumers.LIMIT_SHOWN,
+            ),
+            Comparison(
+                _("One event in a hundred is poison"),
+                _("Its payload cannot be read: it is parked, and its neighbours are applied."),
+                PER_SECOND, poison, consumers.HEALTHY,
+            ),
+        ]  # fmt: skip
+        _show(report.write(to, "consumer", _("Consumers compared"), pages, [_("Memory at most: ") + memory + "."]))
+
+
+@bench.command(name="writers")
+@click.option("--seconds", type=click.FloatRange(1), default=5.0, show_default=True, help=_("Length of a round."))
+@rounds_option
+@to_option
+def writers_(seconds: float, rounds: int, to: Path) -> None:
+    """What the outbox costs those who place orders: transactions per second at 16 connections."""
+    with prepared(open_stack()) as place:
+        compared = Comparison(
+            _("Placing orders at 16 connections"),
+            _("The use case `place_order` without HTTP, in four processes of four threads."),
+            _("transactions/s"), _measure(writers.Writers(place, seconds).rivals(), rounds), writers.WITHOUT,
+        )  # fmt: skip
+        _show(report.write(to, "writers", _("What the outbox costs the writer"), [compared]))
+
+
+@bench.command(name="history")
+@click.option(
+    "--events", type=click.IntRange(1_000), default=100_000, show_default=True, help=_("Size of the backlog.")
+)
+@click.option("--rows", type=click.IntRange(1_000), default=1_000_000, show_default=True, help=_("Old rows behind it."))
+@click.option(
+    "--held", type=click.FloatRange(0), default=60.0, show_default=True, help=_("Seconds a transaction is open.")
+)
+@rounds_option
+@to_option
+def history_(events: int, rows: int, held: float, rounds: int, to: Path) -> None:
+    """Whether old rows and a transaction held open slow the relay down."""
+    with prepared(open_stack()) as place:
+        compared = Comparison(
+            _("{rows:,} old rows, a transaction held for {held:.0f} s").format(rows=rows, held=held),
+            _("The relay drains {events:,} events.").format(events=events),
+            PER_SECOND, _measure(history.History(place, events, rows, held).rivals(), rounds), history.EMPTY,
+        )  # fmt: skip
+        _show(report.write(to, "history", _("Does history slow the relay down?"), [compared]))
+
+
+def _measure(rivals: Iterable[Rival], rounds: int) -> dict[str, list[float]]:
+    return alternate(list(rivals), rounds, lambda line: out.print(Text(line, "dim")))
+
+
+def _chosen(rivals: Sequence[Rival], only: Sequence[str]) -> list[Rival]:
+    """Return the rivals asked for; ours is always among them, since the others are compared with it."""
+    return [each for each in rivals if not only or each.name == relays.OURS or any(part in each.name for part in only)]
+
+
+def _show(page: Path) -> None:
+    out.print(Markdown(page.read_text()))
+    out.print(Text(_("Written to {page}.").format(page=page), "dim"), soft_wrap=True)
