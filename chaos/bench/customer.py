@@ -33,7 +33,7 @@ BODY = msgspec.json.encode(
 def main() -> None:
     threads, seconds = int(os.environ["BENCH_THREADS"]), float(os.environ["BENCH_SECONDS"])
     if os.environ["BENCH_EVENTS"] == "0":
-        place_order.outbox = SimpleNamespace(add=lambda *_: None)  # type: ignore[assignment]
+        place_order.outbox = SimpleNamespace(add=lambda *_: None)  # type: ignore[attr-defined,assignment]
     engine = create_engine(
         os.environ["DATABASE_URL"], os.environ["DATABASE_PASSWORD_FILE"], "bench-customer", pool_size=threads
     )

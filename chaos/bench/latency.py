@@ -19,6 +19,7 @@ from sqlalchemy import Engine
 
 from chaos.bench import backlog, stopwatch
 from chaos.bench.place import Place
+from infra.kafka.topics import PARTITIONS
 from shared import outbox
 from shared.database import create_engine, transaction
 from shared.events import OrderConfirmed
@@ -93,14 +94,14 @@ def _hear(topic: str, writer: threading.Thread, committed: dict[bytes, float]) -
             "fetch.wait.max.ms": 500,
         }
     )
-    consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(stopwatch.PARTITIONS)])
+    consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in range(PARTITIONS)])
     writer.start()
     heard: dict[bytes, float] = {}
     ended: float | None = None
     while ended is None or (len(heard) < len(committed) and time.monotonic() < ended + 5):
         message = consumer.poll(0.2)
         if message is not None and message.error() is None:
-            heard.setdefault(dict(message.headers() or ())["ce_id"], time.monotonic())
+            heard.setdefault(stopwatch.event_id(message), time.monotonic())
         if ended is None and not writer.is_alive():
             ended = time.monotonic()
     consumer.close()

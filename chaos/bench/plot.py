@@ -1,4 +1,4 @@
-"""A strip plot as SVG: one line per rival, a dot per round, a bar at the median. Nothing to install, nothing to load."""
+"""A strip plot as SVG: one line per rival, a dot per round, a bar at the median."""
 
 from collections.abc import Iterator
 from html import escape

@@ -39,8 +39,15 @@ class Arrivals:
 
     def take(self, message: Message) -> None:
         self.count += 1
-        self.events.add(dict(message.headers() or ())["ce_id"])
+        self.events.add(event_id(message))
         self.stamps.append(message.timestamp()[1] / 1000)
+
+
+def event_id(message: Message) -> bytes:
+    """Return the ``ce_id`` of a message. Raises KeyError for a message that is none of ours."""
+    value = dict(message.headers() or ())["ce_id"]
+    assert isinstance(value, bytes)
+    return value
 
 
 def make_topic(kafka: str, name: str) -> None:

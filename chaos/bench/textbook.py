@@ -1,8 +1,7 @@
 """The relay of the textbooks: unpublished rows by SKIP LOCKED, published inside the claiming transaction, then marked.
 
 A rival to be measured. It loses order between two relays and holds a transaction while it waits for the broker; see
-``docs/architecture.md`` for what is done instead. ``TEXTBOOK_BATCH=1`` is the form of the books, row by row with a flush
-each; a larger batch shows what batching alone brings.
+``docs/architecture.md`` for what is done instead. ``TEXTBOOK_BATCH=1`` is the form of the books, row by row with a flush; a larger batch shows what batching alone brings.
 """
 
 import os
@@ -58,7 +57,7 @@ def drain(connection: psycopg.Connection, producer: Producer, topic: str, batch:
             connection.execute(_MARK, {"ids": [row[0] for row in rows]})
 
 
-def headers(row: Sequence[Any]) -> list[tuple[str, bytes]]:
+def headers(row: Sequence[Any]) -> list[tuple[str, str | bytes | None]]:
     """Return the same headers as the real relay's."""
     _, subject, _, event_id, kind, source, schema, aggregate_type, version, trace, at = row
     return [

@@ -1,7 +1,7 @@
 """What the outbox costs those who write: transactions per second of ``place_order``, without HTTP.
 
-Sixteen connections in four processes place orders as fast as they can. Rivals differ in one thing each: no event at all,
-the event, a relay at work beside it, the textbook's partial index, and a NOTIFY inside the transaction.
+Sixteen connections in four processes place orders as fast as they can. Rivals differ in one thing each: no event, the
+event, a relay at work beside it, the textbook's partial index, and a NOTIFY inside the transaction.
 """
 
 from collections.abc import Callable, Iterator, Sequence
