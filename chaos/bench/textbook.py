@@ -1,7 +1,8 @@
 """The relay of the textbooks: unpublished rows by SKIP LOCKED, published inside the claiming transaction, then marked.
 
 A rival to be measured. It loses order between two relays and holds a transaction while it waits for the broker; see
-``docs/architecture.md`` for what is done instead. ``TEXTBOOK_BATCH=1`` is the form of the books, row by row with a flush; a larger batch shows what batching alone brings.
+``docs/architecture.md`` for what is done instead. ``TEXTBOOK_BATCH=1`` is the form of the books, row by row with a
+flush; a larger batch shows what batching alone brings.
 """
 
 import os
