@@ -33,6 +33,8 @@ class Program:
     group: str | None = None
     """Its consumer group, without the namespace."""
     listens: Listens = "metrics"
+    through: Mapping[str, str] = field(default_factory=dict)
+    """A server's address → the address at which this process reaches it instead."""
 
 
 def programs(namespace: str) -> dict[str, Program]:
