@@ -1,9 +1,9 @@
 """What was foretold of a run against what the judge found.
 
-Invariant: every rule of the judge is in exactly one of three sets. ``must_fail`` has to be seen broken; ``may_fail`` may
-be broken, unknown or well; ``must_hold`` has to be found well (or not to apply). A rule that should have turned red and
-did not is as bad as one that turned red and should not have: the first says that nothing would be noticed, the second
-that something else is broken.
+Invariant: every rule of the judge is in exactly one of three sets. ``must_fail`` has to be seen broken; ``may_fail``
+may be broken, unknown or well; ``must_hold`` has to be found well (or not to apply). A rule that should have turned red
+and did not is as bad as one that turned red and should not have: the first says that nothing would be noticed, the
+second that something else is broken.
 """
 
 from dataclasses import dataclass
