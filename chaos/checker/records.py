@@ -12,15 +12,15 @@ from typing import NamedTuple
 class Intent(NamedTuple):
     n: int
     op: str
-    key: str | None
     customer_id: str
     order_ref: str
+    started_at: str
+    result: str
     order_id: str | None
+    key: str | None
     currency: str | None
     amount_minor: int | None
     expect: str | None
-    started_at: str
-    result: str
     replayed: bool
 
 
@@ -78,10 +78,15 @@ class Copy(NamedTuple):
     aggregate_type: str | None
     aggregate_id: str | None
     version: int | None
+    timestamp: str | None
     digest: bytes
     """The first half of the SHA-256 of the payload; of both, when the archiver's own differs from what it kept."""
     facts: Facts
-    timestamp: str | None
+
+    @property
+    def spot(self) -> str:
+        """Where it stands, the way people look it up."""
+        return f"{self.topic}/{self.partition}@{self.offset}"
 
 
 class Applied(NamedTuple):
@@ -210,9 +215,9 @@ class Mail(NamedTuple):
 
 class FaultMark(NamedTuple):
     fault: str
-    act: str | None
     phase: str
     at: str
+    act: str | None
     target: str | None
     failpoint: str | None
     detail: str | None

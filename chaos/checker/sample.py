@@ -11,45 +11,66 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Any
 
 from chaos.checker.evidence import Evidence
-from chaos.checker.records import Delivery
+from chaos.checker.records import Delivery, Intent, Mail
 
 ORDERS_PER_STATE = 8
 
 BY_ORDER: Mapping[str, Callable[[Any], str | None]] = {
-    "orders": lambda row: row.order_id,
-    "keys": lambda row: row.order_id,
-    "events": lambda row: row.aggregate_id,
-    "copies": lambda row: row.aggregate_id,
-    "inbox": lambda row: row.aggregate_id,
-    "bills": lambda row: row.order_id,
-    "payments": lambda row: row.order_id,
-    "invoices": lambda row: row.order_id,
-    "credit_notes": lambda row: row.order_id,
-    "sent_emails": lambda row: row.order_id,
+    **dict.fromkeys(("events", "copies", "inbox"), attrgetter("aggregate_id")),
+    **dict.fromkeys(
+        ("orders", "keys", "bills", "payments", "invoices", "credit_notes", "sent_emails"), attrgetter("order_id")
+    ),
 }
 
 
 def sample(evidence: Evidence) -> Evidence:
-    """Return the evidence cut down to a few orders. Tables that are missing stay missing."""
-    chosen = _choose(evidence)
-    tables = {
-        name: [row for row in evidence.table(name) if order_of(row) in chosen]
-        for name, order_of in BY_ORDER.items()
-        if evidence.has(name)
-    }
-    if evidence.has("intents"):
-        refs = {intent.order_ref for intent in evidence.intents if intent.order_id in chosen}
-        tables["intents"] = [intent for intent in evidence.intents if intent.order_ref in refs]
-    if evidence.has("mails") and evidence.has("events"):
-        keys = {event.event_id for event in tables["events"]}
-        tables["mails"] = [mail for mail in evidence.mails if mail.key in keys]
-    cut = evidence.replacing(**tables)
-    if evidence.has("deliveries") and evidence.has("copies"):
-        return cut.replacing(deliveries=_deliveries(cut))
-    return cut
+    """Return the evidence cut down to a few orders, table by table when asked for. What is missing stays missing."""
+    return Cut(evidence, _choose(evidence)).evidence
+
+
+class Cut:
+    """The tables of a few orders. `evidence` asks it for one table at a time."""
+
+    def __init__(self, whole: Evidence, chosen: frozenset[str]) -> None:
+        self._whole = whole
+        self._chosen = chosen
+        self._by_something_else: Mapping[str, Callable[[list[Any]], list[Any]]] = {
+            "intents": self._intents, "mails": self._mails, "deliveries": self._deliveries,
+        }  # fmt: skip
+        self.evidence = Evidence(self._table, whole.run)
+
+    def _table(self, name: str) -> list[Any]:
+        rows = self._whole.table(name)
+        order_of = BY_ORDER.get(name)
+        if order_of is not None:
+            chosen = self._chosen
+            return [row for row in rows if order_of(row) in chosen]
+        cut = self._by_something_else.get(name)
+        return cut(rows) if cut else rows
+
+    def _intents(self, intents: list[Intent]) -> list[Intent]:
+        refs = {intent.order_ref for intent in intents if intent.order_id in self._chosen}
+        return [intent for intent in intents if intent.order_ref in refs]
+
+    def _mails(self, mails: list[Mail]) -> list[Mail]:
+        if not self._whole.has("events"):
+            return mails
+        keys = {event.event_id for event in self.evidence.events}
+        return [mail for mail in mails if mail.key in keys]
+
+    def _deliveries(self, deliveries: list[Delivery]) -> list[Delivery]:
+        if not self._whole.has("copies"):
+            return deliveries
+        offsets: dict[tuple[str, int], list[int]] = defaultdict(list)
+        for copy in self.evidence.copies:
+            offsets[copy.topic, copy.partition].append(copy.offset)
+        for found in offsets.values():
+            found.sort()
+        return [delivery for delivery in deliveries if _touches(delivery, offsets[delivery.topic, delivery.partition])]
 
 
 def _choose(evidence: Evidence) -> frozenset[str]:
@@ -65,15 +86,6 @@ def _choose(evidence: Evidence) -> frozenset[str]:
             taken[order.state] += 1
             chosen.add(order.order_id)
     return frozenset(chosen)
-
-
-def _deliveries(cut: Evidence) -> list[Delivery]:
-    offsets: dict[tuple[str, int], list[int]] = defaultdict(list)
-    for copy in cut.copies:
-        offsets[copy.topic, copy.partition].append(copy.offset)
-    for found in offsets.values():
-        found.sort()
-    return [delivery for delivery in cut.deliveries if _touches(delivery, offsets[delivery.topic, delivery.partition])]
 
 
 def _touches(delivery: Delivery, offsets: list[int]) -> bool:

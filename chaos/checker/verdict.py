@@ -7,6 +7,8 @@ UNKNOWN. It reads the evidence and writes nothing; `write()` puts verdict.json a
 from __future__ import annotations
 
 import gc
+import pickle
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from gettext import gettext as _
@@ -14,6 +16,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from chaos.checker import desks
 from chaos.checker.canary import Canary, Fate, release
 from chaos.checker.evidence import Evidence, RunFacts
 from chaos.checker.finding import Family, Invariant, NotApplicable
@@ -31,15 +34,51 @@ KEPT = 3
 STORIES = 3
 
 
-def judge(directory: Path, canaries: bool = True, invariants: Sequence[Invariant] = INVARIANTS) -> Verdict:
+def judge(
+    directory: Path,
+    canaries: bool = True,
+    invariants: Sequence[Invariant] = INVARIANTS,
+    large_bytes: int = desks.LARGE_BYTES,
+) -> Verdict:
     """Return the verdict on an evidence directory. Without canaries, W07 does not apply."""
     with _without_collector():
-        return judge_evidence(_open(directory), canaries, invariants)
+        if invariants is not INVARIANTS or not desks.is_large(directory, large_bytes):
+            return judge_evidence(_open(directory), canaries, invariants)
+        evidence = _open(directory, desks.FIRST_OMITS)
+        canaries = canaries and evidence.run.canaries
+        second = [invariant for invariant in invariants if invariant.id in desks.SECOND]
+        first = [invariant for invariant in invariants if invariant.id not in desks.SECOND]
+        with desks.SecondDesk(directory, second, canaries) as desk:
+            answers = ask(evidence, first, canaries) + desk.answers()
+        return _sum_up(evidence, answers)
 
 
 def judge_evidence(evidence: Evidence, canaries: bool = True, invariants: Sequence[Invariant] = INVARIANTS) -> Verdict:
+    return _sum_up(evidence, ask(evidence, invariants, canaries and evidence.run.canaries))
+
+
+def serve() -> None:
+    """Answer one question on the standard input: what a second desk does."""
+    directory, ids, canaries = pickle.loads(sys.stdin.buffer.read())  # noqa: S301 - from the process that started this
+    with _without_collector():
+        answers = ask(
+            _open(directory, desks.SECOND_OMITS),
+            [invariant for invariant in INVARIANTS if invariant.id in ids],
+            canaries,
+        )
+    sys.stdout.buffer.write(pickle.dumps(answers))
+
+
+def ask(evidence: Evidence, invariants: Sequence[Invariant], canaries: bool) -> desks.Answers:
     results = [_ask(invariant, evidence) for invariant in invariants]
-    birds = _release_all(invariants, evidence) if canaries and evidence.run.canaries else []
+    birds = _release_all(invariants, evidence) if canaries else []
+    return desks.Answers(results, birds, evidence.torn)
+
+
+def _sum_up(evidence: Evidence, answers: desks.Answers) -> Verdict:
+    results, birds = [*answers.results], [*answers.canaries]
+    order = [invariant.id for invariant in INVARIANTS]
+    birds.sort(key=lambda bird: order.index(bird.invariant))
     results.append(_w07(birds))
     results.sort(key=lambda result: (list(Family).index(result.family), result.invariant))
     return Verdict(
@@ -51,14 +90,14 @@ def judge_evidence(evidence: Evidence, canaries: bool = True, invariants: Sequen
         results=tuple(results),
         canaries=tuple(birds),
         counts=_counts(evidence),
-        torn_lines=dict(evidence.torn),
+        torn_lines=dict(answers.torn),
         stories=tuple(islice(_stories(results, evidence), STORIES)),
     )
 
 
-def _open(directory: Path) -> Evidence:
+def _open(directory: Path, omitting: frozenset[str] = frozenset()) -> Evidence:
     try:
-        return Evidence.of(directory)
+        return Evidence.of(directory, omitting)
     except Unusable as missing:
         return Evidence(_refuse(missing), RunFacts())
 

@@ -35,7 +35,7 @@ def log_is_from_outbox(evidence: Evidence) -> Iterator[Counterexample]:
     """S06: every message in the log was written into an outbox first."""
     events, poisoned = evidence.event_of, evidence.poisoned
     for copy in evidence.copies:
-        if copy.event_id in events or not poisoned.isdisjoint((copy.event_id, copy.aggregate_id, spot(copy))):
+        if copy.event_id in events or not poisoned.isdisjoint((copy.event_id, copy.aggregate_id, copy.spot)):
             continue
         yield Counterexample(
             _("{copy} is in the log, and no outbox has it").format(copy=place(copy)), copy.aggregate_id, copy.event_id
@@ -118,8 +118,4 @@ def name(event: Event) -> str:
 def place(copy: Copy) -> str:
     """Name a copy the way people look it up: what it is, and where."""
     what = f"{copy.type or '?'} v{copy.version or '?'} {_('of')} {copy.aggregate_id or '?'}"
-    return f"{what} ({spot(copy)})"
-
-
-def spot(copy: Copy) -> str:
-    return f"{copy.topic}/{copy.partition}@{copy.offset}"
+    return f"{what} ({copy.spot})"

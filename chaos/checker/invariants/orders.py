@@ -69,18 +69,21 @@ def _wrong_money(order_id: str, attempts: list[Intent], papers: Iterable[Invoice
 
 def accepted_as(attempts: list[Intent]) -> str | None:
     """Return the id under which an order was accepted, None when no attempt to place it is known to have succeeded."""
-    return next((a.order_id for a in attempts if a.op == "place" and a.result == "ok" and a.order_id), None)
+    for attempt in attempts:
+        if attempt.op == "place" and attempt.result == "ok" and attempt.order_id:
+            return attempt.order_id
+    return None
 
 
 def allowed_ends(attempts: list[Intent]) -> set[str]:
     """Return how an order may end, given what its client knows of each attempt."""
-    cancels = [a for a in attempts if a.op == "cancel"]
-    if any(a.result == "ok" for a in cancels):
+    cancelling = {attempt.result for attempt in attempts if attempt.op == "cancel"}
+    if "ok" in cancelling:
         return {CANCELLED}
     foretold = next((a.expect for a in attempts if a.op == "place" and a.expect), None)
     # A client that meant to cancel, and could not, did not say what the order would come to without it.
     ends = {INVOICED, DECLINED} if foretold in (None, CANCELLED) else {str(foretold)}
-    if any(a.result == "info" for a in cancels):
+    if "info" in cancelling:
         ends.add(CANCELLED)
     return ends
 
@@ -162,7 +165,7 @@ def _orders_whose_attempts(evidence: Evidence, results: set[str], sentence: str)
     attempts = Attempts.of(evidence.intents)
     keys = {key.order_id: key for key in evidence.keys}
     for order in evidence.orders:
-        if attempts.results(order, keys.get(order.order_id)) == results:
+        if order.order_id not in attempts.ids and attempts.results(order, keys.get(order.order_id)) == results:
             yield Counterexample(sentence.format(order=order.order_id), order.order_id)
 
 

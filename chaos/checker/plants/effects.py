@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from chaos.checker.evidence import Evidence
-from chaos.checker.invariants.log import spot
 from chaos.checker.plants.log import FAR
 from chaos.checker.plants.pick import LONG_AGO, NOBODY, NOTHING, SOON_AFTER, instead, pick
 from chaos.checker.records import ParkedRow
@@ -32,7 +31,7 @@ def inbox_row_missing(evidence: Evidence) -> Evidence:
             and len(groups[row.group]) > 1
             and (mark := marks.get((row.group, copy.topic, copy.partition)))
             and copy.offset < (mark.committed or 0)
-            and poisoned.isdisjoint((copy.aggregate_id, spot(copy)))
+            and poisoned.isdisjoint((copy.aggregate_id, copy.spot))
         ),
         "consumed event",
     )

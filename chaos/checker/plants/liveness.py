@@ -6,7 +6,7 @@ from chaos.checker.evidence import Evidence
 from chaos.checker.plants.pick import LONG_AGO, SOON_AFTER, instead, pick
 from chaos.checker.records import FaultMark
 
-MARK = FaultMark("canary", None, "heal", LONG_AGO, None, None, None)
+MARK = FaultMark("canary", "heal", LONG_AGO, None, None, None, None)
 
 
 def lag_left(evidence: Evidence) -> Evidence:

@@ -14,7 +14,7 @@ import pytest
 
 from chaos.checker.registry import INVARIANTS
 from chaos.checker.verdict import judge
-from tests.unit.checker.builder import History, Row, every_shape, lane_of
+from chaos.specimens import History, Row, every_shape, lane_of
 
 Spoil = Callable[[History], None]
 
@@ -293,7 +293,7 @@ def _(h: History) -> None:
 def _(h: History) -> None:
     """an order has two invoices, each with a number of its own"""
     row = dict(invoice_of(h, confirmed(h)))
-    number, sequence = h._draw("INV")
+    number, sequence = h.draw("INV")
     h.rows[INVOICES].append({**row, "number": number, "sequence": sequence})
 
 
@@ -313,7 +313,7 @@ def _(h: History) -> None:
 @bad("S13", "S15", "S17", "S18")
 def _(h: History) -> None:
     """an invoice is for an order that does not exist"""
-    number, sequence = h._draw("INV")
+    number, sequence = h.draw("INV")
     row = invoice_of(h, confirmed(h))
     h.rows[INVOICES].append({**row, "number": number, "sequence": sequence, "order_id": h.new_id()})
 
@@ -387,7 +387,7 @@ def _rename(h: History, invoice: Row) -> None:
 @bad("S16")
 def _(h: History) -> None:
     """a number was drawn and never used"""
-    h._draw("CRN")
+    h.draw("CRN")
 
 
 @bad("S16")
@@ -553,7 +553,7 @@ def _(h: History) -> None:
 def _(h: History) -> None:
     """a cancelled order was credited twice"""
     note = h.the("db/billing/credit_note", order_id=cancelled(h)["order_id"])
-    number, sequence = h._draw("CRN")
+    number, sequence = h.draw("CRN")
     h.rows["db/billing/credit_note"].append({**note, "number": number, "sequence": sequence})
 
 
@@ -651,7 +651,7 @@ def _(h: History) -> None:
     for copy in list(h.rows["log"]):
         if copy["event_id"] in seen:
             h.rows["log"].remove(copy)
-            h._close_gap(copy)
+            h.close_gap(copy)
         seen.add(copy["event_id"])
     h.finish()
 

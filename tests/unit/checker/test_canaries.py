@@ -13,7 +13,7 @@ from chaos.checker.evidence import Evidence
 from chaos.checker.finding import Counterexample, Invariant
 from chaos.checker.registry import INVARIANTS
 from chaos.checker.verdict import Answer, Status, judge
-from tests.unit.checker.builder import History, every_shape
+from chaos.specimens import History, every_shape
 
 
 def always_holds(_evidence: Evidence) -> Iterator[Counterexample]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from chaos.checker.verdict import Answer, Status, judge
-from tests.unit.checker.builder import History, every_shape
+from chaos.specimens import History, every_shape
 
 
 def test_a_history_of_every_shape_passes(tmp_path: Path) -> None:
@@ -110,7 +110,7 @@ def test_poison_excuses_what_the_scenario_spoiled(tmp_path: Path) -> None:
     history.order("invoiced")
     spoiled = history.new_id()
     history.attempt(spoiled)
-    history._accept(spoiled, 1999, "EUR")
+    history.accept(spoiled, 1999, "EUR")
     event = history.emit("order", spoiled, "OrderPlaced", publish=False, amount=1999, currency="EUR")
     history.rows["db/orders/outbox_parked"].append(
         {"outbox_id": event["id"], "state": "parked", "attempts": 3, "last_error": "too large"}

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from chaos.checker.story import LONGEST, to_text
 from chaos.checker.verdict import judge
-from tests.unit.checker.builder import History, every_shape
+from chaos.specimens import History, every_shape
 
 
 def invoiced_twice() -> tuple[History, str]:
     history = every_shape()
     row = dict(history.rows["db/billing/invoice"][0])
-    number, sequence = history._draw("INV")
+    number, sequence = history.draw("INV")
     history.rows["db/billing/invoice"].append({**row, "number": number, "sequence": sequence})
     return history, row["order_id"]
 

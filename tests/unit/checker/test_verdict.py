@@ -11,7 +11,7 @@ import pytest
 from chaos.checker.canary import Canary, Fate
 from chaos.checker.finding import Family
 from chaos.checker.verdict import Answer, Result, Status, judge, status_of, write
-from tests.unit.checker.builder import History, every_shape
+from chaos.specimens import History, every_shape
 
 FILES = {
     "intents.jsonl": {"S00", "S01", "S02", "S03", "S24", "W04"},

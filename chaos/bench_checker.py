@@ -1,0 +1,102 @@
+"""``python -m chaos.bench_checker``: how long the checker takes, and how much memory, for so many orders.
+
+Evidence is made once and judged in processes of their own, in alternating rounds when a second checkout is named, so
+that both meet the same moods of the machine. Processor time is the figure to compare; the wall clock is what one waits.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from chaos.specimens.large import write_large
+
+_JUDGE = """
+import sys
+from pathlib import Path
+from chaos.checker.verdict import judge
+print(judge(Path(sys.argv[1])).status)
+"""
+LOOK_EVERY_SECONDS = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    wall_seconds: float
+    processor_seconds: float
+    memory_mb: float
+    """The most that all its processes held at once."""
+
+
+def judge_once(checkout: Path, evidence: Path) -> Round:
+    """Judge in a process of its own. Raises RuntimeError when the verdict is not PASS: then a figure says nothing."""
+    begun, before = time.perf_counter(), os.times()
+    environment = {**os.environ, "PYTHONPATH": str(checkout)}
+    process = subprocess.Popen(
+        [sys.executable, "-c", _JUDGE, str(evidence.absolute())],
+        cwd=checkout,
+        env=environment,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    highest = 0.0
+    while process.poll() is None:
+        highest = max(highest, _resident(process.pid))
+        time.sleep(LOOK_EVERY_SECONDS)
+    verdict = process.communicate()[0].strip()
+    after = os.times()
+    if verdict != "PASS":
+        raise RuntimeError(f"{checkout} judges the evidence {verdict!r}, and it is good")
+    spent = after.children_user + after.children_system - before.children_user - before.children_system
+    return Round(time.perf_counter() - begun, spent, highest / 1e6)
+
+
+def _resident(pid: int) -> float:
+    try:
+        process = psutil.Process(pid)
+        return float(sum(one.memory_info().rss for one in (process, *process.children(recursive=True))))
+    except psutil.NoSuchProcess:
+        return 0.0
+
+
+def summary(rounds: list[Round]) -> str:
+    def spread(value: Callable[[Round], float]) -> str:
+        values = sorted(map(value, rounds))
+        return f"{statistics.median(values):.1f} ({values[0]:.1f}-{values[-1]:.1f})"
+
+    wall, processor = spread(lambda r: r.wall_seconds), spread(lambda r: r.processor_seconds)
+    return f"wall {wall} s, processor {processor} s, memory {spread(lambda r: r.memory_mb)} MB"
+
+
+def main() -> None:
+    options = argparse.ArgumentParser(description=str(__doc__).partition(":")[2])
+    options.add_argument("--orders", type=int, default=100_000)
+    options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--against", type=Path, help="another checkout of this project, to compare with")
+    options.add_argument("--evidence", type=Path, help="where the evidence is, or is to be kept")
+    chosen = options.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        evidence = chosen.evidence or Path(temporary)
+        if not (evidence / "run.json").exists():
+            write_large(evidence, chosen.orders)
+        checkouts = [path for path in (chosen.against, Path(__file__).parents[1]) if path]
+        rounds: dict[Path, list[Round]] = {checkout: [] for checkout in checkouts}
+        for _round in range(chosen.rounds):
+            for checkout in checkouts:
+                rounds[checkout].append(judge_once(checkout, evidence))
+    for checkout, found in rounds.items():
+        sys.stdout.write(f"{checkout}: {chosen.orders} orders, {len(found)} rounds: {summary(found)}\n")
+
+
+if __name__ == "__main__":
+    main()

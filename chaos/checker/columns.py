@@ -1,0 +1,66 @@
+"""Build a table's records column by column, which takes a quarter of the time that row by row does.
+
+There are millions of rows, so everything that is done to each of them is done by functions written in C:
+``itemgetter``, ``zip``, ``map``, ``dict.setdefault``. A text that comes back in other rows and tables is kept once in
+memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from operator import itemgetter
+from typing import Any
+
+from chaos.checker.lines import Row
+
+Column = Iterable[Any]
+Pool = dict[Any, Any]
+
+REPEATED = frozenset({
+    "op", "customer_id", "order_id", "event_id", "currency", "expect", "result", "aggregate_type", "aggregate_id",
+    "destination", "type", "topic", "consumer", "group", "member", "instance", "state", "status", "series",
+    "invoice_number",
+})  # fmt: skip
+"""Columns whose values stand in many rows or tables."""
+
+
+@dataclass(frozen=True, slots=True)
+class Columns:
+    """Which columns a record is made of, in its order. `always` comes first and is the same in every row.
+
+    A missing value of a needed column is a KeyError, of an optional one None. `changed` says what becomes of a column.
+    """
+
+    kind: Callable[..., Any]
+    needed: tuple[str, ...]
+    optional: tuple[str, ...] = ()
+    always: tuple[Any, ...] = ()
+    changed: Mapping[str, Callable[[Sequence[Any]], Column]] = field(default_factory=dict)
+
+    def records(self, rows: Sequence[Row], pool: Pool) -> Iterable[Any]:
+        """Return the records of these rows, at least one."""
+        return records(self.kind, [*([value] * len(rows) for value in self.always), *self.columns(rows, pool)])
+
+    def columns(self, rows: Sequence[Row], pool: Pool) -> list[Column]:
+        found: list[Sequence[Any]] = [*zip(*map(itemgetter(*self.needed), rows), strict=True)]
+        found += ([row.get(name) for row in rows] for name in self.optional)
+        return [self._final(*named, pool) for named in zip((*self.needed, *self.optional), found, strict=True)]
+
+    def _final(self, name: str, column: Sequence[Any], pool: Pool) -> Column:
+        if name in REPEATED:
+            return shared(column, pool)
+        change = self.changed.get(name)
+        return change(column) if change else column
+
+
+def shared(column: Sequence[Any], pool: Pool) -> Column:
+    """Return the column with every value replaced by the one copy that all tables share."""
+    return map(pool.setdefault, column, column)
+
+
+def records(kind: Callable[..., Any], columns: Iterable[Column]) -> Iterable[Any]:
+    """Return the rows of these columns as named tuples of a kind."""
+    make: Callable[[tuple[Any, ...]], Any] = partial(tuple.__new__, kind)  # type: ignore[arg-type]
+    return map(make, zip(*columns, strict=True))

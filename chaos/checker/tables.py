@@ -1,0 +1,207 @@
+"""The tables of the evidence by name: from which file each comes, and which of its columns are read."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import repeat
+
+from chaos.checker.columns import Column, Columns, records
+from chaos.checker.lines import Row, Unusable
+from chaos.checker.load import Loader, Table
+from chaos.checker.payloads import FactsOfEvents, digest, digest_of_copy
+from chaos.checker.records import (
+    Applied,
+    Bill,
+    Copy,
+    CreditNote,
+    Delivery,
+    Event,
+    FaultMark,
+    IdempotencyKey,
+    Intent,
+    Invoice,
+    Lane,
+    Mail,
+    Mark,
+    NumberSeries,
+    Order,
+    ParkedMessage,
+    ParkedRow,
+    Payment,
+    ProcessMark,
+    Revenue,
+    SentEmail,
+    StateCount,
+)
+
+OUTBOXES = ("orders", "billing")
+INBOXES = ("orders", "billing", "analytics")
+
+INTENT = Columns(
+    Intent,
+    ("n", "op", "customer_id", "order_ref", "started_at", "result"),
+    ("order_id", "key", "currency", "amount_minor", "expect", "replayed"),
+    changed={"replayed": partial(map, bool)},
+)
+EVENT = (
+    "xid", "id", "event_id", "aggregate_type", "aggregate_id", "aggregate_version", "lane", "destination", "type",
+    "payload", "occurred_at",
+)  # fmt: skip
+COPY = Columns(
+    Copy,
+    ("topic", "partition", "offset"),
+    ("event_id", "type", "aggregate_type", "aggregate_id", "aggregate_version", "timestamp"),
+)
+APPLIED = Columns(
+    Applied,
+    ("consumer", "event_id", "topic", "partition", "offset", "member", "generation", "aggregate_id",
+     "aggregate_version", "applied_at"),
+)  # fmt: skip
+PAPER = ("number", "series", "year", "sequence", "order_id", "currency", "amount_minor")
+
+
+def _intents(load: Loader) -> Table:
+    attempts: list[Intent] = load.table("intents.jsonl", INTENT)
+    return list({attempt.n: attempt for attempt in attempts}.values())
+
+
+def _events(load: Loader) -> Table:
+    changed = {"xid": partial(map, int), "payload": partial(map, digest)}
+    return [
+        event
+        for database in OUTBOXES
+        for event in load.table(f"db/{database}/outbox.jsonl", Columns(Event, EVENT, (), (database,), changed))
+    ]
+
+
+def _copies(load: Loader) -> Table:
+    return load.built("log.jsonl", partial(_of_copies, load, FactsOfEvents(load.pool)))
+
+
+def _of_copies(load: Loader, facts: FactsOfEvents, rows: Sequence[Row]) -> Iterable[Copy]:
+    payloads, claimed = [row.get("payload") for row in rows], [row["sha256"] for row in rows]
+    digests: Column = repeat(None, len(rows)) if "digest" in load.omitting else map(digest_of_copy, payloads, claimed)
+    said: Column = repeat(None, len(rows))
+    if "facts" not in load.omitting:
+        said = facts.of([row.get("event_id") for row in rows], [row.get("type") for row in rows], payloads, claimed)
+    return records(Copy, [*COPY.columns(rows, load.pool), digests, said])
+
+
+def _inbox(load: Loader) -> Table:
+    return [row for database in INBOXES for row in load.table(f"db/{database}/inbox.jsonl", APPLIED)]
+
+
+def _deliveries(load: Loader) -> Table:
+    return load.built("deliveries.jsonl", partial(_of_deliveries, load))
+
+
+def _of_deliveries(load: Loader, rows: Sequence[Row]) -> Iterable[Delivery]:
+    columns = Columns(
+        Delivery,
+        ("group", "topic", "partition", "offset", "last_offset", "instance", "member", "generation", "at", "duplicate"),
+    )
+    return columns.records([{**row, "last_offset": row.get("last_offset") or row["offset"]} for row in rows], load.pool)
+
+
+def _lanes(load: Loader) -> Table:
+    return [lane for database in OUTBOXES for lane in _lanes_of(load, database)]
+
+
+def _lanes_of(load: Loader, database: str) -> Iterator[Lane]:
+    positions = {r["position_id"]: r for r in load.rows(f"db/{database}/relay_position.jsonl")}
+    for row in load.rows(f"db/{database}/relay_lane.jsonl"):
+        position = positions.get(row["position_id"])
+        if position is None:
+            raise Unusable(f"db/{database}/relay_lane.jsonl names position {row['position_id']}, which is not there")
+        yield Lane(
+            database, row["destination"], row["lane"], position["done"], position.get("target"),
+            position.get("after_id") or 0,
+        )  # fmt: skip
+
+
+def _parked_rows(load: Loader) -> Table:
+    return [
+        ParkedRow(database, r["outbox_id"], r["state"], r.get("last_error") or "")
+        for database in OUTBOXES
+        for r in load.rows(f"db/{database}/outbox_parked.jsonl")
+    ]
+
+
+def _parked_messages(load: Loader) -> Table:
+    """A system without a parking lot for messages has no such table, so a missing file is an empty one here."""
+    present = [database for database in INBOXES if load.has(f"db/{database}/parked.jsonl")]
+    return [
+        ParkedMessage(r["consumer"], r["event_id"])
+        for database in present
+        for r in load.rows(f"db/{database}/parked.jsonl")
+    ]
+
+
+def _keys_of(column: Sequence[str]) -> Iterable[str]:
+    return map(key_of, column)
+
+
+def key_of(message_id: str) -> str:
+    """Return the key in a Message-ID: what stands before the @, without brackets."""
+    return message_id.strip("<>").partition("@")[0]
+
+
+def _marks(load: Loader) -> Table:
+    document = load.document("offsets.json")
+    try:
+        return [
+            Mark(group, topic, int(partition), mark["committed"], mark["low"], mark["end"])
+            for group, topics in document.items()
+            for topic, partitions in topics.items()
+            for partition, mark in partitions.items()
+        ]
+    except (KeyError, ValueError, AttributeError, TypeError) as error:
+        raise Unusable(f"offsets.json has an entry that cannot be used: {error!r}") from error
+
+
+def _file(file: str, columns: Columns) -> Callable[[Loader], Table]:
+    return lambda load: load.table(file, columns)
+
+
+TABLES: Mapping[str, Callable[[Loader], Table]] = {
+    "intents": _intents,
+    "orders": _file("db/orders/orders.jsonl", Columns(
+        Order, ("order_id", "customer_id", "currency", "amount_minor", "state", "version"), ("invoice_number",)
+    )),
+    "keys": _file("db/orders/idempotency_key.jsonl", Columns(IdempotencyKey, ("customer_id", "key", "order_id"))),
+    "events": _events,
+    "lanes": _lanes,
+    "parked_rows": _parked_rows,
+    "parked_messages": _parked_messages,
+    "copies": _copies,
+    "inbox": _inbox,
+    "deliveries": _deliveries,
+    "bills": _file("db/billing/bill.jsonl", Columns(Bill, ("order_id", "state", "currency", "amount_minor"))),
+    "payments": _file("db/billing/payment.jsonl", Columns(
+        Payment, ("order_id", "status", "currency", "amount_minor")
+    )),
+    "invoices": _file("db/billing/invoice.jsonl", Columns(Invoice, (*PAPER, "event_id", "applied_at"))),
+    "credit_notes": _file("db/billing/credit_note.jsonl", Columns(
+        CreditNote, (*PAPER, "invoice_number"), ("issued_at",)
+    )),
+    "number_series": _file("db/billing/number_series.jsonl", Columns(
+        NumberSeries, ("series", "year", "next_sequence")
+    )),
+    "revenue": _file("db/analytics/revenue.jsonl", Columns(
+        Revenue, ("day", "currency", "invoices", "amount_minor", "credited_minor")
+    )),
+    "state_counts": _file("db/analytics/orders_by_state.jsonl", Columns(StateCount, ("state", "orders"))),
+    "sent_emails": _file("db/notifications/sent_email.jsonl", Columns(
+        SentEmail, ("event_id", "order_id", "state")
+    )),
+    "mails": _file("mail.jsonl", Columns(
+        Mail, ("at", "message_id", "recipient"), ("order_id", "invoice_number"), changed={"message_id": _keys_of}
+    )),
+    "faults": _file("faults.jsonl", Columns(
+        FaultMark, ("fault", "phase", "at"), ("act", "target", "failpoint", "detail")
+    )),
+    "processes": _file("processes.jsonl", Columns(ProcessMark, ("at", "instance", "what"))),
+    "marks": _marks,
+}  # fmt: skip
+"""Each loads its table; all raise Unusable."""
