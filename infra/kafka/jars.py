@@ -1,4 +1,7 @@
-"""Fetch Kafka's jars as they are locked, or make the lock: ``python -m infra.kafka.jars fetch|lock``.
+"""Fetch jars as they are locked, or make the locks: ``python -m infra.kafka.jars fetch [connect]|lock``.
+
+Two sets: Kafka's broker, which set-up fetches, and Kafka Connect with Debezium, fetched when the engine ``cdc`` is
+chosen for the first time.
 
 Invariant: a jar is used only if its SHA-256 is the locked one. The lock has coordinates and no address: where jars come
 from is the resolver's default repository, or a mirror (``ONCE_MAVEN_MIRROR``, a URL), or a folder (``ONCE_JARS``, flat
@@ -15,12 +18,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from infra.local.kafka import jar_folder
+from infra.local.kafka import connect_folder, jar_folder
 from shared.errors import OnceError
 
 _REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements"
-ROOTS = _REQUIREMENTS / "kafka-jars.in"
 LOCK = _REQUIREMENTS / "kafka-jars.lock"
+CONNECT_LOCK = _REQUIREMENTS / "connect-jars.lock"
 _AT_ONCE = 6
 _TIMEOUT_SECONDS = 60
 
@@ -54,13 +57,22 @@ def read_lock(text: str) -> list[Jar]:
 
 
 def fetch(environ: Mapping[str, str]) -> int:
-    """Bring the folder of jars to what is locked; return how many had to be fetched. Raises JarError."""
-    locked, folder = read_lock(LOCK.read_text(encoding="utf-8")), jar_folder()
+    """Bring Kafka's jars to what is locked; return how many had to be fetched. Raises JarError."""
+    return _fetch("Kafka", LOCK, jar_folder(), environ)
+
+
+def fetch_connect(environ: Mapping[str, str]) -> int:
+    """Bring Kafka Connect's and Debezium's jars to what is locked, as ``fetch`` does."""
+    return _fetch("Kafka Connect and Debezium", CONNECT_LOCK, connect_folder(), environ)
+
+
+def _fetch(title: str, lock_file: Path, folder: Path, environ: Mapping[str, str]) -> int:
+    locked = read_lock(lock_file.read_text(encoding="utf-8"))
     folder.mkdir(parents=True, exist_ok=True)
     missing = [jar for jar in locked if not _is(folder / jar.file, jar)]
     with tempfile.TemporaryDirectory(dir=folder.parent) as draft, ThreadPoolExecutor(_AT_ONCE) as pool:
         for number, _ in enumerate(pool.map(lambda jar: _fetch_one(jar, folder, Path(draft), environ), missing), 1):
-            _progress(f"Kafka: {number} of {len(missing)} jars", last=number == len(missing))
+            _progress(f"{title}: {number} of {len(missing)} jars", last=number == len(missing))
     wanted = {jar.file for jar in locked}
     for stale in (file for file in folder.glob("*.jar") if file.name not in wanted):
         stale.unlink()
@@ -68,9 +80,7 @@ def fetch(environ: Mapping[str, str]) -> int:
 
 
 def _fetch_one(jar: Jar, folder: Path, draft: Path, environ: Mapping[str, str]) -> None:
-    source = (
-        _from_folder(jar, Path(environ["ONCE_JARS"])) if environ.get("ONCE_JARS") else _download(jar, draft, environ)
-    )
+    source = _source(jar, draft, environ)
     arrived = draft / f"{jar.file}.part"
     shutil.copyfile(source, arrived)
     if not _is(arrived, jar):
@@ -79,6 +89,15 @@ def _fetch_one(jar: Jar, folder: Path, draft: Path, environ: Mapping[str, str]) 
             "try again, or take it from another source (ONCE_MAVEN_MIRROR, ONCE_JARS)."
         )
     arrived.replace(folder / jar.file)
+
+
+def _source(jar: Jar, draft: Path, environ: Mapping[str, str]) -> Path:
+    installed = jar_folder() / jar.file
+    if _is(installed, jar):
+        return installed  # the two sets share some
+    if environ.get("ONCE_JARS"):
+        return _from_folder(jar, Path(environ["ONCE_JARS"]))
+    return _download(jar, draft, environ)
 
 
 def _from_folder(jar: Jar, folder: Path) -> Path:
@@ -108,11 +127,12 @@ def _download(jar: Jar, draft: Path, environ: Mapping[str, str]) -> Path:
         ) from error
 
 
-def lock() -> None:
-    """Resolve the roots and write the lock."""
+def lock(lock_file: Path) -> None:
+    """Resolve the roots in the ``.in`` file beside a lock, and write the lock."""
     from jgo.maven import MavenContext
 
-    roots = [line for line in ROOTS.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
+    source = lock_file.with_suffix(".in")
+    roots = [line for line in source.read_text(encoding="utf-8").splitlines() if line and not line.startswith("#")]
     with tempfile.TemporaryDirectory() as cache:
         context = MavenContext(repo_cache=Path(cache), timeout=_TIMEOUT_SECONDS)
         found: dict[str, Jar] = {}
@@ -121,7 +141,8 @@ def lock() -> None:
             for jar in _resolve(context, root):
                 found.setdefault(jar.coordinate.rpartition(":")[0], jar)
     lines = [f"{jar.coordinate} {jar.sha256}" for jar in sorted(found.values(), key=lambda jar: jar.coordinate)]
-    LOCK.write_text("# Made by `make lock` from kafka-jars.in: coordinate, SHA-256.\n" + "\n".join(lines) + "\n")
+    head = f"# Made by `make lock` from {source.name}: coordinate, SHA-256."
+    lock_file.write_text("\n".join([head, *lines]) + "\n", encoding="utf-8")
 
 
 def _resolve(context: "object", root: str) -> Iterable[Jar]:
@@ -152,15 +173,18 @@ def _progress(line: str, *, last: bool) -> None:
         print(f"  {line}", end=end, flush=True)  # noqa: T201  # the words of a set-up step
 
 
-def main(verb: str) -> None:
+def main(verb: str, which: str = "kafka") -> None:
     if verb == "lock":
-        lock()
+        lock(LOCK)
+        lock(CONNECT_LOCK)
+    elif which == "connect":
+        fetch_connect(os.environ)
     else:
         fetch(os.environ)
 
 
 if __name__ == "__main__":
     try:
-        main(sys.argv[1])
+        main(*sys.argv[1:])
     except OnceError as error:
         sys.exit(str(error))

@@ -7,7 +7,7 @@ import pytest
 
 from infra import setup
 
-_LOCKS = [*sorted(setup.REQUIREMENTS.glob("*.txt")), setup.REQUIREMENTS / "kafka-jars.lock"]
+_LOCKS = sorted([*setup.REQUIREMENTS.glob("*.txt"), *setup.REQUIREMENTS.glob("*-jars.lock")])
 
 
 @pytest.mark.parametrize("lock", _LOCKS, ids=lambda path: path.name)
