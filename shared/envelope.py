@@ -8,7 +8,7 @@ Sources: CloudEvents 1.0.2, Kafka protocol binding 1.0.2 section 3.2; W3C Trace 
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from uuid import UUID
 
 from shared.errors import PermanentError
@@ -37,7 +37,8 @@ def to_headers(envelope: Envelope) -> list[tuple[str, bytes]]:
         "ce_type": envelope.type,
         "ce_source": envelope.source,
         "ce_subject": envelope.aggregate_id,
-        "ce_time": envelope.occurred_at.isoformat(),
+        # One text for one moment, whoever writes it: UTC, six digits, as Debezium does.
+        "ce_time": envelope.occurred_at.astimezone(UTC).isoformat(timespec="microseconds").replace("+00:00", "Z"),
         "ce_dataschema": envelope.dataschema,
         "ce_aggregatetype": envelope.aggregate_type,
         "ce_aggregateversion": str(envelope.aggregate_version),
