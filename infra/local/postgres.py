@@ -43,6 +43,9 @@ SETTINGS: Mapping[str, str] = {
     "fsync": "on",
     "full_page_writes": "on",
     "synchronous_commit": "on",
+    # For the engine `cdc`: events can be read from the log, and a reader that is away cannot fill the disk.
+    "wal_level": "logical",
+    "max_slot_wal_keep_size": "1GB",
     # Small, for a laptop.
     "shared_buffers": "64MB",
     "work_mem": "4MB",

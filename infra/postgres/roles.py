@@ -15,6 +15,8 @@ from psycopg import Connection, sql
 Rights = Mapping[str, tuple[str, ...]]
 """Table → privileges. A table that does not exist is passed over: a service may be older than this list."""
 
+_CDC_ROLE = "_cdc"
+
 _READ = ("SELECT",)
 _APPEND = ("SELECT", "INSERT")
 _CHANGE = ("SELECT", "INSERT", "UPDATE")
@@ -30,6 +32,11 @@ _RELAY: Rights = {
     "relay_lane": _ALL,
     "relay_member": _ALL,
     "outbox_parked": _ALL,
+}
+_CDC: Rights = {
+    "outbox": _READ,
+    "cdc_heartbeat": ("SELECT", "INSERT", "DELETE"),
+    "relay_position": ("SELECT", "UPDATE (done, floor_id, target, target_floor, after_id)"),
 }
 _WATCH_OUTBOX: Rights = {
     "outbox": _READ,
@@ -51,6 +58,7 @@ GRANTS: Mapping[str, Mapping[str, Rights]] = MappingProxyType(
             "orders_consumer": {"inbox": _APPEND, "orders": ("SELECT", "UPDATE"), "outbox": _ADD_EVENT},
             "orders_relay": _RELAY,
             "orders_housekeeper": {},
+            "orders_cdc": _CDC,
         },
         "billing": {
             "billing_api": {
@@ -78,6 +86,7 @@ GRANTS: Mapping[str, Mapping[str, Rights]] = MappingProxyType(
                     "UPDATE (mail_commanded_at, mail_reminders, mail_outcome, mail_settled_at)",
                 ),
             },
+            "billing_cdc": _CDC,
         },
         "analytics": {
             "analytics_api": {"revenue": _READ, "orders_by_state": _READ, "order_state": _READ},
@@ -110,8 +119,10 @@ def ensure_roles(connection: Connection[object], passwords: Mapping[str, str]) -
     known = {row[0] for row in connection.execute("SELECT rolname FROM pg_roles").fetchall()}  # type: ignore[index]
     for role, password in passwords.items():
         verb = sql.SQL("ALTER" if role in known else "CREATE")
-        statement = sql.SQL("{} ROLE {} LOGIN PASSWORD {}").format(verb, sql.Identifier(role), sql.Literal(password))
-        connection.execute(statement)
+        statement = sql.SQL("{} ROLE {} LOGIN {} PASSWORD {}")
+        # A replication slot can be read only by a role that may replicate, which is more than its tables: all the log.
+        attribute = sql.SQL("REPLICATION" if role.endswith(_CDC_ROLE) else "NOREPLICATION")
+        connection.execute(statement.format(verb, sql.Identifier(role), attribute, sql.Literal(password)))
 
 
 def ensure_database(connection: Connection[object], name: str, kind: str) -> None:
@@ -166,9 +177,9 @@ def _grant_table(connection: Connection[object], role: str, table: str, privileg
 
 
 def _grant_sequence(connection: Connection[object], kind: str) -> None:
-    """Let the relay see how far ids have been drawn: its floor comes from there."""
+    """Let relay and connector see how far ids have been drawn: their floor comes from there."""
     for role in GRANTS[kind]:
-        if role.endswith("_relay"):
+        if role.endswith(("_relay", _CDC_ROLE)):
             connection.execute(sql.SQL("GRANT SELECT ON SEQUENCE outbox_id_seq TO {}").format(sql.Identifier(role)))
 
 

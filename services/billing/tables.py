@@ -24,6 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
+from shared.cdc import cdc_tables
 from shared.inbox import inbox_table
 from shared.outbox import outbox_table, relay_tables
 
@@ -114,4 +115,5 @@ credit_note: Final = Table(
 
 outbox: Final = outbox_table(metadata)
 relay: Final = relay_tables(metadata)
+cdc: Final = cdc_tables(metadata)
 inbox: Final = inbox_table(metadata)

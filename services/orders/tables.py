@@ -30,6 +30,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB, insert
 from sqlalchemy.exc import OperationalError
 
 from services.orders.errors import KeyInFlightError
+from shared.cdc import cdc_tables
 from shared.inbox import inbox_table
 from shared.outbox import outbox_table, relay_tables
 
@@ -69,6 +70,7 @@ idempotency_key = Table(
 
 outbox_table(metadata)
 relay_tables(metadata)
+cdc_tables(metadata)
 inbox_table(metadata)
 
 
