@@ -102,12 +102,14 @@ class Relay:
         return max(self._pace.poll_seconds, self._delay)
 
     def drain_once(self) -> int:
-        """Publish everything that is committed now, settle it, and return how many rows that was."""
+        """Publish what is committed now, settle it, give the lanes back, and return how many rows that was.
+
+        For a caller that comes again by the clock. Its clients stay open.
+        """
         total = 0
         while count := self._work():
             total += count
-        if self._session is not None:
-            self._settle(self._session)
+        self._give_back()
         return total
 
     def _work(self) -> int:
@@ -164,12 +166,17 @@ class Relay:
         )
         return delay
 
+    def _give_back(self) -> None:
+        """Settle, free the lanes and forget the session."""
+        if self._session is not None:
+            self._settle(self._session)
+            self._session.lanes.leave(self._session.held)
+            self._session.database.close()
+            self._session = None
+
     def _leave(self) -> None:
         try:
-            if self._session is not None:
-                self._settle(self._session)
-                self._session.lanes.leave(self._session.held)
-                self._session.database.close()
+            self._give_back()
         except (OperationalError, InterfaceError) as error:
             log.warning("left without settling", relay=self._name, destination=self._destination, detail=str(error))
         self._transport.close()

@@ -24,6 +24,8 @@ class Settings:
     relay_produce_deadline_seconds: float = setting(4.0, help="longest wait for a chunk's reports", minimum=0.1)
     relay_poll_seconds: float = setting(0.005, help="shortest wait between two looks at the outbox", minimum=0)
     relay_idle_poll_seconds: float = setting(0.1, help="longest wait between two looks at the outbox", minimum=0)
+    relay_queue: str = setting("relay", help="queue of the ticks; for `worker` alone")
+    relay_beat_seconds: float = setting(0.5, help="how often Beat wakes the relay; for `worker` alone", minimum=0.05)
     metrics_host: str = setting("127.0.0.1", help="address of /metrics")
     metrics_port: int = setting(0, help="port of /metrics; 0: none", minimum=0)
     log_level: str = setting("INFO", help="least level logged", choices=("DEBUG", "INFO", "WARNING", "ERROR"))

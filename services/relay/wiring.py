@@ -1,7 +1,7 @@
 """The relay's composition root: the only place that knows all parts."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from celery import Celery
@@ -34,7 +34,7 @@ def build(
     settings: Settings,
     *,
     connect: Callable[[], Database] | None = None,
-    transports: dict[str, Transport] | None = None,
+    transports: Mapping[str, Transport] | None = None,
     relay: type[Relay] = Relay,
 ) -> RelayProcess:
     """Wire a relay. The keyword arguments replace the real parts in tests and guard-off variants."""
@@ -52,7 +52,7 @@ def build(
             f"({pace.produce_deadline_seconds} s) must fit into it, or a relay would publish on lanes it has lost. "
             "Lengthen the lease or shorten the other two."
         )
-    ways = transports or {destination: _transport(settings, destination) for destination in settings.relay_destinations}
+    ways = transports or make_transports(settings)
     return RelayProcess(
         {
             destination: relay(
@@ -65,6 +65,11 @@ def build(
             for destination, transport in ways.items()
         }
     )
+
+
+def make_transports(settings: Settings) -> dict[str, Transport]:
+    """Make a way out for each destination. Opens nothing yet."""
+    return {destination: _transport(settings, destination) for destination in settings.relay_destinations}
 
 
 def _transport(settings: Settings, destination: str) -> Transport:
