@@ -6,19 +6,28 @@ and not a loss of power. Timed, not count-based: the realised schedule is in the
 
 import signal
 from dataclasses import dataclass
+from gettext import gettext as _
 
-from chaos.faults import Quiet, missing
 from chaos.history import FaultPhase
 from chaos.stage import Stage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kill(Quiet):
+class Kill:
     """SIGKILL each target in turn; the supervisor starts it again."""
 
+    name: str
     targets: tuple[str, ...]
     rounds: int = 1
     pause_seconds: float = 1.0
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def spares(self) -> tuple[str, ...]:
+        return ()
 
     def inject(self, stage: Stage) -> None:
         for _round in range(self.rounds):
@@ -43,15 +52,26 @@ class Kill(Quiet):
         stage.record(self.name, FaultPhase.HEAL, ", ".join(self.targets))
 
     def probe(self, stage: Stage) -> str | None:
-        return missing(stage, self.targets)
+        stage.wait_until(lambda: all(stage.runs(target) for target in self.targets), 10.0)
+        missing = [target for target in self.targets if not stage.runs(target)]
+        return _("{names} did not come back").format(names=", ".join(missing)) if missing else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pause(Quiet):
+class Pause:
     """SIGSTOP each target, SIGCONT after a while: a process that is not dead and does not know that time went by."""
 
+    name: str
     targets: tuple[str, ...]
     seconds: float
+
+    @property
+    def arms(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def spares(self) -> tuple[str, ...]:
+        return ()
 
     def inject(self, stage: Stage) -> None:
         for target in self.targets:
@@ -67,7 +87,8 @@ class Pause(Quiet):
         stage.record(self.name, FaultPhase.HEAL, ", ".join(self.targets))
 
     def probe(self, stage: Stage) -> str | None:
-        return missing(stage, self.targets)
+        missing = [target for target in self.targets if not stage.runs(target)]
+        return _("{names} did not come back").format(names=", ".join(missing)) if missing else None
 
     def _continue(self, stage: Stage) -> None:
         for target in self.targets:

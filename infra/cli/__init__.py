@@ -27,6 +27,7 @@ VERBS: Mapping[str, str] = {
     "chaos": "infra.cli.chaos:chaos",
     "load": "infra.cli.load:load",
     "bench": "infra.cli.bench:bench",
+    "engine": "infra.cli.engine:engine",
 }
 """Verb → module:command, in the order of ``once --help``."""
 

@@ -4,8 +4,10 @@ Invariant: as on the local stack, everything carries the namespace. The parts th
 are the local stack's own code.
 """
 
+from collections.abc import Mapping
 from pathlib import Path
 from signal import Signals
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from infra.compose.containers import Containers, RunContainers, ServiceContainers, host_name
@@ -17,7 +19,7 @@ from infra.local.services import MAIN, Program
 if TYPE_CHECKING:
     from infra.compose.stack import ComposeStack
 
-PORTS = {"http": 8080, "smtp": 8025, "metrics": 9100}
+PORTS = {"http": 8080, "smtp": 8025, "metrics": 9100, "connect": 8083}
 """A container has an address of its own, so every process may have the same ports."""
 
 
@@ -62,7 +64,7 @@ class ComposeDeployment(Deployment):
     def _supervisor(self) -> Containers:  # type: ignore[override]  # the same verbs, on containers
         return self._containers
 
-    def _deal_out(self, names: list[str]) -> dict[str, int]:
+    def _deal_out(self, names: list[str], kept: Mapping[str, int] = MappingProxyType({})) -> dict[str, int]:  # noqa: ARG002
         dealt = {name: PORTS[self.programs[name].listens] if name in self.programs else 0 for name in names}
         ports.write_note(self._note, dealt)
         return dealt

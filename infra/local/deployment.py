@@ -16,6 +16,7 @@ from datetime import datetime
 from pathlib import Path
 from signal import Signals
 from smtplib import SMTP
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 from zlib import crc32
 
@@ -24,6 +25,8 @@ from confluent_kafka import ConsumerGroupState
 from psycopg import sql
 from redis import Redis
 
+from infra.cdc import slot
+from infra.cdc.connect import connectors
 from infra.kafka.topics import admin, delete_topics, ensure_topics
 from infra.local import ports
 from infra.local.errors import NotReadyError, StackError
@@ -31,7 +34,19 @@ from infra.local.home import PROJECT
 from infra.local.memory import memory_bytes
 from infra.local.ports import HOST
 from infra.local.server import Report, wait_until_ready
-from infra.local.services import DATABASES, MAIN, TOPICS, Program, database_name, in_namespace, programs
+from infra.local.services import (
+    DATABASES,
+    ENGINES,
+    MAIN,
+    OUTBOXES,
+    TOPICS,
+    Engine,
+    Program,
+    database_name,
+    in_namespace,
+    programs,
+    relay_queue,
+)
 from infra.local.supervisor import Supervisor, Task
 from infra.migrate import migrate
 from infra.postgres.roles import all_roles, ensure_database, ensure_functions, ensure_roles, owner
@@ -84,9 +99,23 @@ class Deployment:
     ) -> None:
         self.namespace = namespace
         self.directory = directory
-        self.programs = dict(programs(namespace) if table is None else table)
+        self.programs = dict(programs(namespace, self.engine) if table is None else table)
         self._stack = stack
         self._environ = environ
+
+    @property
+    def engine(self) -> Engine:
+        """Return what publishes events here, as it was last chosen."""
+        try:
+            noted = self._engine_note.read_text(encoding="ascii").strip()
+        except FileNotFoundError:
+            noted = ""
+        return next((engine for engine in ENGINES if engine == noted), "polling")
+
+    def note_engine(self, engine: Engine) -> None:
+        """Remember the engine for the next start. Changes nothing that runs."""
+        self.directory.mkdir(parents=True, exist_ok=True)
+        self._engine_note.write_text(f"{engine}\n", encoding="ascii")
 
     @property
     def mail_journal(self) -> Path:
@@ -114,6 +143,17 @@ class Deployment:
     def _housekeeping_queues(self) -> list[str]:
         found = (each.environment.get("HOUSEKEEPING_QUEUE") for each in self.programs.values())
         return [queue for queue in found if queue]
+
+    def _relay_queues(self) -> list[str]:
+        return [relay_queue(source, self.namespace) for source in OUTBOXES]
+
+    def slot(self, kind: str) -> str:
+        """Name the replication slot of an outbox. Slots belong to the server, not to a database."""
+        return f"cdc_{self.database(kind)}"
+
+    def heartbeat_topic(self, kind: str) -> str:
+        """Name the topic of the heartbeats of an outbox's connector."""
+        return in_namespace(f"cdc.{kind}", self.namespace)
 
     def database(self, kind: str) -> str:
         """Name this deployment's database of a kind (``orders``, ``billing``, ...)."""
@@ -159,14 +199,17 @@ class Deployment:
     def destroy(self) -> None:
         """Stop, and remove databases, topics, groups, the queue and the notes. Logs and evidence stay."""
         self.stop()
+        for kind in OUTBOXES:
+            slot.drop(self._stack.superuser_url("postgres"), self.slot(kind))
         with psycopg.connect(self._stack.superuser_url("postgres"), autocommit=True) as connection:
             for kind in DATABASES:
                 statement = sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)")
                 connection.execute(statement.format(sql.Identifier(self.database(kind))))
-        delete_topics(self._stack.servers.kafka, self.topics.values())
+        delete_topics(self._stack.servers.kafka, [*self.topics.values(), *map(self.heartbeat_topic, OUTBOXES)])
         self._delete_groups()
         self._delete_queue()
         self._note.unlink(missing_ok=True)
+        self._engine_note.unlink(missing_ok=True)
 
     def wait_until_ready(self, report: Report = _silent) -> None:
         """Wait until every process that starts by itself can do its work."""
@@ -237,10 +280,11 @@ class Deployment:
     def environment(self, name: str) -> dict[str, str]:
         """Return the environment that a process gets."""
         program = self.programs[name]
-        servers = {**self._common(), **self._database_of(program)}
         return {
             **dict(self._tuning()),
-            **{variable: _by_another_way(value, program.through) for variable, value in servers.items()},
+            **self._common(),
+            **self._database_of(program),
+            **self._sources_of(program),
             **self._listening(program),
             **({"CONSUMER_GROUP": in_namespace(program.group, self.namespace)} if program.group else {}),
             "INSTANCE": name,
@@ -254,17 +298,18 @@ class Deployment:
         noted = self._noted()
         missing = [name for name in names if name not in noted]
         if missing:
-            noted = self._deal_out(names)
+            noted = self._deal_out(missing, noted)
         return {**noted, **forced}
 
-    def _deal_out(self, names: list[str]) -> dict[str, int]:
+    def _deal_out(self, names: list[str], kept: Mapping[str, int] = MappingProxyType({})) -> dict[str, int]:
+        """Find ports for these processes, behind those that others keep."""
         if self.namespace == MAIN:
             first = ports.Range(self._stack.base_port, ports.HOMES.step, ports.HOMES.end)
-            dealt = ports.free_block(names, first, ports.MAIN_OFFSET)
+            dealt = ports.free_block(names, first, ports.MAIN_OFFSET + len(kept))
         else:
-            dealt = ports.free_block(names, ports.RUNS)
-        ports.write_note(self._note, dealt)
-        return dealt
+            dealt = ports.free_block(names, ports.RUNS, len(kept))
+        ports.write_note(self._note, {**kept, **dealt})
+        return {**kept, **dealt}
 
     def _claim_ports(self, report: Report) -> None:
         """Deal out other ports when somebody took one of ours while we were down."""
@@ -321,8 +366,23 @@ class Deployment:
             "DATABASE_PASSWORD_FILE": str(self._stack.home.secret_file(program.role)),
         }
 
+    def _sources_of(self, program: Program) -> dict[str, str]:
+        """Say where a connector reads and writes: an address, a slot and a topic for each outbox."""
+        found = {"CDC_SOURCES": ",".join(program.sources)} if program.sources else {}
+        for kind in program.sources:
+            name = kind.upper()
+            found |= {
+                f"{name}_DATABASE_URL": self._url(kind, f"{kind}_cdc"),
+                f"{name}_PASSWORD_FILE": str(self._stack.home.secret_file(f"{kind}_cdc")),
+                f"{name}_SLOT": self.slot(kind),
+                f"{name}_HEARTBEAT_TOPIC": self.heartbeat_topic(kind),
+            }
+        return found
+
     def _listening(self, program: Program) -> dict[str, str]:
         port = str(self.ports()[program.name])
+        if program.listens == "connect":
+            return {"HTTP_PORT": port}
         if program.listens == "http":
             folder = self.directory / "metrics" / program.name
             folder.mkdir(parents=True, exist_ok=True)
@@ -353,7 +413,7 @@ class Deployment:
 
     def _wait(self, program: Program, supervisor: Supervisor) -> None:
         host, port = self.host(program.name), self.ports()[program.name]
-        probes = {"http": _ask_ready, "smtp": _ask_smtp, "metrics": _ask_metrics}
+        probes = {"http": _ask_ready, "smtp": _ask_smtp, "metrics": _ask_metrics, "connect": _ask_connect}
         wait_until_ready(
             name=program.name,
             probe=lambda: probes[program.listens](host, port),
@@ -387,7 +447,7 @@ class Deployment:
 
     def _delete_queue(self) -> None:
         with closing(Redis.from_url(self._stack.redis_url(self.redis_database))) as client:
-            client.delete(self.celery_queue, *self._housekeeping_queues())
+            client.delete(self.celery_queue, *self._housekeeping_queues(), *self._relay_queues())
 
     def _noted(self) -> dict[str, int]:
         return ports.read_note(self._note)
@@ -396,11 +456,9 @@ class Deployment:
     def _note(self) -> Path:
         return self.directory / "ports.json"
 
-
-def _by_another_way(value: str, through: Mapping[str, str]) -> str:
-    for address, instead in through.items():
-        value = value.replace(address, instead)
-    return value
+    @property
+    def _engine_note(self) -> Path:
+        return self.directory / "engine"
 
 
 def remove_evidence(directory: Path) -> None:
@@ -419,6 +477,12 @@ def _ask_ready(host: str, port: int) -> None:
 def _ask_metrics(host: str, port: int) -> None:
     with urllib.request.urlopen(f"http://{host}:{port}/metrics", timeout=5):
         return
+
+
+def _ask_connect(host: str, port: int) -> None:
+    for each in connectors(f"{host}:{port}"):
+        if each.state != "RUNNING":
+            raise NotReadyError(f"connector {each.name} is {each.state.lower()}: {each.error}")
 
 
 def _ask_smtp(host: str, port: int) -> None:

@@ -7,7 +7,7 @@ environment variables are the same under containers.
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Literal, get_args
 
 MAIN = "main"
 DATABASES = ("orders", "billing", "analytics", "notifications")
@@ -15,7 +15,13 @@ HOUSEHOLDS = ("orders", "billing", "analytics")
 """The services that have a housekeeper."""
 TOPICS: Mapping[str, str] = {"ORDERS_TOPIC": "orders.events", "BILLING_TOPIC": "billing.events"}
 
-Listens = Literal["http", "smtp", "metrics"]
+Listens = Literal["http", "smtp", "metrics", "connect"]
+
+Engine = Literal["polling", "celery", "cdc"]
+ENGINES: tuple[Engine, ...] = get_args(Engine)
+"""What publishes events: relays that poll, relays that Celery's Beat wakes, or Debezium reading the log."""
+OUTBOXES = ("orders", "billing")
+"""The databases with an outbox."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,27 +39,26 @@ class Program:
     group: str | None = None
     """Its consumer group, without the namespace."""
     listens: Listens = "metrics"
-    through: Mapping[str, str] = field(default_factory=dict)
-    """A server's address → the address at which this process reaches it instead."""
+    sources: tuple[str, ...] = ()
+    """Databases whose events it reads from the write-ahead log."""
 
 
-def programs(namespace: str) -> dict[str, Program]:
-    """Return the default processes of a namespace by name."""
+def programs(namespace: str, engine: Engine = "polling") -> dict[str, Program]:
+    """Return the processes of a namespace by name. An engine is nothing but the choice of which of them run."""
     rows = [
         _api("orders"),
         _consumer("orders", "orders-consumer-1"),
-        _relay("orders", 1),
-        _relay("orders", 2),
+        *_publishers("orders", engine, namespace),
         _consumer("billing", "billing-1"),
         _consumer("billing", "billing-2"),
         _api("billing"),
-        _relay("billing", 1),
-        _relay("billing", 2),
+        *_publishers("billing", engine, namespace),
         _consumer("analytics", "analytics-1"),
         _api("analytics"),
         _worker(namespace),
         _mail_sink(),
         *(_housekeeper(service, namespace) for service in HOUSEHOLDS),
+        *([connect()] if engine == "cdc" else []),
     ]
     return {row.name: row for row in rows}
 
@@ -88,12 +93,32 @@ def _consumer(service: str, name: str) -> Program:
     )
 
 
-def _relay(source: str, number: int) -> Program:
-    destinations = "event,command" if source == "billing" else "event"
+def connect() -> Program:
+    """Debezium on Kafka Connect, for the events of both outboxes."""
+    return Program(name="connect", argv=_module("infra.cdc"), listens="connect", sources=OUTBOXES)
+
+
+def relay_queue(source: str, namespace: str) -> str:
+    """Name the queue in which Celery's Beat puts the ticks of an outbox's relays."""
+    return in_namespace(f"{source}.relay", namespace)
+
+
+def _publishers(source: str, engine: Engine, namespace: str) -> list[Program]:
+    """Two relays per outbox, for what the engine leaves to them."""
+    events = ["event"] if engine != "cdc" else []
+    commands = ["command"] if source == "billing" else []
+    environment = {"RELAY_SOURCE": source, "RELAY_DESTINATIONS": ",".join(events + commands)}
+    if engine == "celery":
+        environment["RELAY_QUEUE"] = relay_queue(source, namespace)
+    role = ("worker",) if engine == "celery" else ()
+    return [_relay(source, number, role, environment) for number in (1, 2) if events + commands]
+
+
+def _relay(source: str, number: int, role: tuple[str, ...], environment: Mapping[str, str]) -> Program:
     return Program(
         name=f"relay-{source}-{number}",
-        argv=_module("services.relay"),
-        environment={"RELAY_SOURCE": source, "RELAY_DESTINATIONS": destinations},
+        argv=_module("services.relay", *role),
+        environment=environment,
         database=source,
         role=f"{source}_relay",
     )
