@@ -1,7 +1,7 @@
 """The engine ``cdc``: Debezium on Kafka Connect reads the events of an outbox from PostgreSQL's write-ahead log.
 
 configuration   what Connect and a connector are told
-__main__        become a Connect worker
+worker          a Connect worker as a process; __main__ becomes one
 slot            replication slots, and whose the positions of events are
 connect         what Connect says of its connectors
 """
