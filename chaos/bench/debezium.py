@@ -6,7 +6,7 @@
         arrivals = rival.publish("batches", place.new_topic(), 100_000)  # .rate: the middle 60 %
 
 The JVM may take 1 GB and compile as much as it likes: what is measured is the best that it does here. Settings are in
-``bench/debezium/*.json``, laid over those of the engine ``cdc``.
+``configurations/debezium-*.json``, laid over those of the engine ``cdc``.
 """
 
 import json
@@ -27,7 +27,6 @@ from infra.cdc.connect import connectors
 from infra.cdc.worker import passwords, prepare, source
 from infra.kafka.topics import ensure_topics
 from infra.local.errors import NotReadyError, StackError
-from infra.local.home import PROJECT
 from infra.local.services import connect
 
 THROUGHPUT = ("default", "batches", "large")
@@ -40,7 +39,7 @@ _OUTBOX = "orders"
 
 def tuning(configuration: str) -> dict[str, str]:
     """Read one of the committed configurations."""
-    file = PROJECT / "bench" / "debezium" / f"{configuration}.json"
+    file = Path(__file__).parent / "configurations" / f"debezium-{configuration}.json"
     settings: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))["connector"]
     return settings
 

@@ -8,7 +8,7 @@ import os
 import sys
 import threading
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from statistics import median, quantiles
 from subprocess import PIPE
@@ -17,13 +17,15 @@ from uuid import UUID, uuid4
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 from sqlalchemy import Engine
 
-from chaos.bench import backlog, stopwatch
+from chaos.bench import backlog, debezium, stopwatch
 from chaos.bench.place import Place
+from chaos.bench.rounds import Rates, Rival
 from infra.kafka.topics import PARTITIONS
 from shared import outbox
 from shared.database import create_engine, transaction
 from shared.events import OrderConfirmed
 
+OURS, DEBEZIUM = "our relay", "Debezium, tuned for latency"
 LEFT_OUT_SECONDS = 2.0
 """The beginning, in which processes start and connect."""
 
@@ -36,14 +38,39 @@ class Latency:
     p99: float
 
 
-def ours(place: Place, rate: float, seconds: float) -> Latency:
-    """Measure with one relay of ours."""
-    with place.connect("orders") as connection:
-        backlog.fill(connection, 0)
-    topic = place.new_topic()
-    environment = place.environment("relay-orders-1", {"ORDERS_TOPIC": topic})
-    with place.running(["services.relay"], [environment]):
-        return hear(place, topic, rate, seconds)
+@dataclass(slots=True)
+class Latencies:
+    """The rivals. A round's rate is its median; the 99th percentile is kept beside it."""
+
+    place: Place
+    connect: debezium.Rival
+    rate: float
+    seconds: float
+    p99: Rates = field(default_factory=lambda: {OURS: [], DEBEZIUM: []})
+
+    def rivals(self) -> list[Rival]:
+        return [
+            Rival(OURS, lambda: self._keep(OURS, self._ours())),
+            Rival(DEBEZIUM, lambda: self._keep(DEBEZIUM, self._debezium())),
+        ]
+
+    def _keep(self, rival: str, found: Latency) -> float:
+        self.p99[rival].append(found.p99)
+        return found.p50
+
+    def _ours(self) -> Latency:
+        with self.place.connect("orders") as connection:
+            backlog.fill(connection, 0)
+        topic = self.place.new_topic()
+        environment = self.place.environment("relay-orders-1", {"ORDERS_TOPIC": topic})
+        with self.place.running(["services.relay"], [environment]):
+            return hear(self.place, topic, self.rate, self.seconds)
+
+    def _debezium(self) -> Latency:
+        topic = self.place.new_topic()
+        self.connect.make_slot(debezium.LATENCY)
+        with self.connect.streaming(debezium.LATENCY, topic):
+            return hear(self.place, topic, self.rate, self.seconds)
 
 
 def hear(place: Place, topic: str, rate: float, seconds: float) -> Latency:

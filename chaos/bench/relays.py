@@ -5,8 +5,9 @@ has no rate.
 """
 
 from dataclasses import dataclass
+from functools import partial
 
-from chaos.bench import backlog, stopwatch, textbook
+from chaos.bench import backlog, debezium, stopwatch, textbook
 from chaos.bench.place import Place
 from chaos.bench.rounds import Rival
 from shared.errors import OnceError
@@ -26,6 +27,7 @@ class Relays:
 
     place: Place
     events: int
+    connect: debezium.Rival
 
     def rivals(self) -> list[Rival]:
         return [
@@ -34,6 +36,7 @@ class Relays:
             Rival(FOUR, lambda: self._ours(4)),
             Rival(TEXTBOOK, lambda: self._textbook(1, ROW_BY_ROW_SECONDS)),
             Rival(BATCHED, lambda: self._textbook(500, DRAIN_SECONDS)),
+            *(Rival(f"Debezium, {name}", partial(self._debezium, name)) for name in debezium.THROUGHPUT),
             Rival(BARE, self._bare),
         ]
 
@@ -57,6 +60,12 @@ class Relays:
         with self.place.running(["chaos.bench.textbook"], [environment]):
             stopwatch.wait_for(self.place.kafka, topic, self.events, seconds)
         return self._rate(topic, self.events if batch > 1 else 1)
+
+    def _debezium(self, configuration: str) -> float:
+        self.connect.make_slot(configuration)
+        with self.place.connect("orders") as connection:
+            backlog.fill(connection, self.events)
+        return self.connect.publish(configuration, self.place.new_topic(), self.events).rate
 
     def _bare(self) -> float:
         topic = self.place.new_topic()

@@ -62,10 +62,15 @@ def write(directory: Path, name: str, title: str, comparisons: Iterable[Comparis
     return page
 
 
+def shown(value: float) -> str:
+    """Return a figure with as many digits as it is worth."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
 def _row(comparison: Comparison, rival: str) -> str:
     rate = Spread.of(comparison.rates[rival])
     times = ratio(comparison.rates, rival, comparison.reference)
     return (
-        f"| {rival} | {rate.middle:,.0f} ({rate.least:,.0f}–{rate.most:,.0f}) "
+        f"| {rival} | {shown(rate.middle)} ({shown(rate.least)}–{shown(rate.most)}) "
         f"| {times.middle:.2f} ({times.least:.2f}–{times.most:.2f}) |"
     )

@@ -40,7 +40,7 @@ def alternate(rivals: Sequence[Rival], rounds: int, tell: Callable[[str], None])
         for rival in [*rivals[first:], *rivals[:first]]:
             rate = rival.measure()
             rates[rival.name].append(rate)
-            tell(f"round {number + 1} of {rounds}: {rival.name}: {rate:,.0f}/s")
+            tell(f"round {number + 1} of {rounds}: {rival.name}: {rate:,.1f}")
     return rates
 
 

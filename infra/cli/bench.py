@@ -8,7 +8,7 @@ import click
 from rich.markdown import Markdown
 from rich.text import Text
 
-from chaos.bench import backlog, consumers, history, relays, report, writers
+from chaos.bench import backlog, consumers, debezium, history, latency, relays, report, writers
 from chaos.bench.place import prepared
 from chaos.bench.report import Comparison
 from chaos.bench.rounds import Rival, alternate
@@ -40,15 +40,15 @@ def bench() -> None:
 @rounds_option
 @to_option
 def relay(events: int, only: Sequence[str], rounds: int, to: Path) -> None:
-    """Our relay against the textbook's and a bare producer, on one backlog and one broker."""
-    with prepared(open_stack()) as place:
+    """Our relay against Debezium, the textbook's and a bare producer, on one backlog and one broker."""
+    with prepared(open_stack()) as place, debezium.worker(place) as connect:
         with place.connect("orders") as connection:
             backlog.fill(connection, events)
         compared = Comparison(
             title=_("Relays draining a backlog of {events:,}").format(events=events),
             what=_("Rates are read off the broker's own time stamps, over the middle 60 % of the events."),
             unit=PER_SECOND,
-            rates=_measure(_chosen(relays.Relays(place, events).rivals(), only), rounds),
+            rates=_measure(_chosen(relays.Relays(place, events, connect).rivals(), only), rounds),
             reference=relays.OURS,
         )
         _show(report.write(to, "relay", _("Relays compared"), [compared]))
@@ -124,6 +124,24 @@ def history_(events: int, rows: int, held: float, rounds: int, to: Path) -> None
         _show(report.write(to, "history", _("Does history slow the relay down?"), [compared]))
 
 
+@bench.command(name="latency")
+@click.option("--rate", type=click.FloatRange(1), default=100.0, show_default=True, help=_("Events per second."))
+@click.option("--seconds", type=click.FloatRange(5), default=15.0, show_default=True, help=_("Length of a round."))
+@rounds_option
+@to_option
+def latency_(rate: float, seconds: float, rounds: int, to: Path) -> None:
+    """From commit to consumer at a steady trickle, through our relay and through Debezium."""
+    with prepared(open_stack()) as place, debezium.worker(place) as connect:
+        measured = latency.Latencies(place, connect, rate, seconds)
+        p50 = _measure(measured.rivals(), rounds)
+        what = _("Milliseconds from the commit to the consumer at {rate:g} events/s; less is better.").format(rate=rate)
+        pages = [
+            Comparison(_("Commit to consumer, median"), what, "ms", p50, latency.DEBEZIUM),
+            Comparison(_("Commit to consumer, 99th percentile"), what, "ms", measured.p99, latency.DEBEZIUM),
+        ]
+        _show(report.write(to, "latency", _("From commit to consumer"), pages))
+
+
 def _measure(rivals: Iterable[Rival], rounds: int) -> dict[str, list[float]]:
     return alternate(list(rivals), rounds, lambda line: out.print(Text(line, "dim")))
 
@@ -134,5 +152,6 @@ def _chosen(rivals: Sequence[Rival], only: Sequence[str]) -> list[Rival]:
 
 
 def _show(page: Path) -> None:
-    out.print(Markdown(page.read_text()))
+    words = [line for line in page.read_text().splitlines() if not line.startswith("![")]
+    out.print(Markdown("\n".join(words)))
     out.print(Text(_("Written to {page}.").format(page=page), "dim"), soft_wrap=True)
