@@ -169,7 +169,8 @@ def outbox_table(metadata: MetaData) -> Table:
 
 
 def relay_tables(metadata: MetaData) -> tuple[Table, ...]:
-    """Declare what the relay keeps: positions, the lanes that stand at each, the relays that live, parked rows."""
+    """Declare what the relay keeps: positions, the lanes that stand at each, the relays that live, parked rows, and up
+    to where rows have been deleted."""
     position = Table(
         "relay_position",
         metadata,
@@ -179,6 +180,7 @@ def relay_tables(metadata: MetaData) -> tuple[Table, ...]:
         Column("epoch", BigInteger, nullable=False, server_default="0"),
         Column("lease_until", DateTime(timezone=True)),
         Column("system_identifier", Text),
+        Column("timeline", Integer),
         Column("stalls", Integer, nullable=False, server_default="0"),
         Column("done", Snapshot(), nullable=False, server_default="1:1:"),
         Column("floor_id", BigInteger, nullable=False, server_default="0"),
@@ -211,7 +213,14 @@ def relay_tables(metadata: MetaData) -> tuple[Table, ...]:
         Column("last_error", Text, nullable=False),
         Column("parked_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
     )
-    return position, lane, member, parked
+    purged = Table(
+        "outbox_purged",
+        metadata,
+        Column("destination", Text, primary_key=True),
+        Column("up_to_id", BigInteger, nullable=False),
+        Column("up_to_at", DateTime(timezone=True), nullable=False),
+    )
+    return position, lane, member, parked, purged
 
 
 FIRST_POSITIONS: Final = f"""

@@ -291,6 +291,15 @@ class Deployment:
             **program.environment,
         }
 
+    def environment_of(self, kind: str, role: str) -> dict[str, str]:
+        """Return the environment of a program that works as some role in one of our databases, and then ends."""
+        return {
+            **self._environ,
+            "PYTHONPATH": str(PROJECT),
+            "DATABASE_URL": self._url(kind, role),
+            "DATABASE_PASSWORD_FILE": str(self._stack.home.secret_file(role)),
+        }
+
     def ports(self) -> dict[str, int]:
         """Return the ports by process, dealt out at first use."""
         names = ["supervisor", *self.programs]

@@ -32,6 +32,7 @@ _RELAY: Rights = {
     "relay_lane": _ALL,
     "relay_member": _ALL,
     "outbox_parked": _ALL,
+    "outbox_purged": _READ,
 }
 _CDC: Rights = {
     "outbox": _READ,
@@ -45,6 +46,12 @@ _WATCH_OUTBOX: Rights = {
     "relay_member": _READ,
     "outbox_parked": _READ,
 }
+_PURGE_OUTBOX: Rights = {
+    **_WATCH_OUTBOX,
+    "outbox": ("SELECT", "DELETE"),
+    "outbox_purged": _CHANGE,
+}
+"""No relay may delete an event, and whoever deletes them cannot move a position."""
 
 GRANTS: Mapping[str, Mapping[str, Rights]] = MappingProxyType(
     {
@@ -57,7 +64,7 @@ GRANTS: Mapping[str, Mapping[str, Rights]] = MappingProxyType(
             },
             "orders_consumer": {"inbox": _APPEND, "orders": ("SELECT", "UPDATE"), "outbox": _ADD_EVENT},
             "orders_relay": _RELAY,
-            "orders_housekeeper": {},
+            "orders_housekeeper": _PURGE_OUTBOX,
             "orders_cdc": _CDC,
         },
         "billing": {
@@ -80,6 +87,7 @@ GRANTS: Mapping[str, Mapping[str, Rights]] = MappingProxyType(
             },
             "billing_relay": _RELAY,
             "billing_housekeeper": {
+                **_PURGE_OUTBOX,
                 "bill": _READ,
                 "invoice": (
                     *_READ,
@@ -140,11 +148,16 @@ def ensure_database(connection: Connection[object], name: str, kind: str) -> Non
 
 
 def ensure_functions(connection: Connection[object], kind: str) -> None:
-    """Let the relay read the server's identity in the connected database. Needs a superuser."""
-    for role in GRANTS[kind]:
-        if role.endswith("_relay"):
-            statement = sql.SQL("GRANT EXECUTE ON FUNCTION pg_control_system(), pg_control_checkpoint() TO {}")
-            connection.execute(statement.format(sql.Identifier(role)))
+    """Let relay and owner read the server's identity, and the housekeeper who holds a transaction open.
+
+    Concerns the connected database. Needs a superuser.
+    """
+    for role in (owner(kind), *GRANTS[kind]):
+        name = sql.Identifier(role)
+        if role.endswith(("_relay", "_owner")):
+            connection.execute(sql.SQL("GRANT EXECUTE ON FUNCTION pg_control_system() TO {}").format(name))
+        if role.endswith("_housekeeper"):
+            connection.execute(sql.SQL("GRANT pg_read_all_stats TO {}").format(name))
 
 
 def grant(connection: Connection[object], kind: str) -> None:

@@ -1,9 +1,12 @@
-"""Run a relay: ``python -m services.relay``, or ``... worker``, which Celery's Beat wakes."""
+"""Run a relay: ``python -m services.relay``, or ``... worker``, which Celery's Beat wakes.
+
+With a verb of ``operate.py`` it does what an operator asks, and ends.
+"""
 
 import os
 import sys
 
-from services.relay import wiring
+from services.relay import operate, wiring
 from services.relay.settings import Settings
 from shared import lifecycle, logs, metrics
 from shared.settings import read
@@ -23,9 +26,10 @@ ROLES = {"": poll, "worker": work}
 
 
 def main() -> None:
-    role = ROLES.get(sys.argv[1] if len(sys.argv) > 1 else "")
-    if role is None:
-        sys.exit("The relay does not know what to be. Say nothing, and it polls, or `worker`.")
+    if sys.argv[1:] and sys.argv[1] not in ROLES:
+        operate.main(sys.argv[1:], os.environ)
+        return
+    role = ROLES["".join(sys.argv[1:2])]
     settings = read(Settings, os.environ)
     logs.configure(settings.instance, settings.log_level)
     metrics.serve(settings.metrics_host, settings.metrics_port)

@@ -17,6 +17,7 @@ from psycopg import InterfaceError, OperationalError
 
 from services.relay import identity
 from services.relay import position as place
+from services.relay.errors import StandbyError
 from services.relay.lanes import Held, Lanes, fair_share
 from services.relay.position import Database, Position, Row
 from services.relay.transports import Transport
@@ -94,7 +95,7 @@ class Relay:
         """Do one unit of work, at most one chunk per position held. Returns the seconds to wait before the next."""
         try:
             published = self._work()
-        except (OperationalError, InterfaceError) as error:
+        except (OperationalError, InterfaceError, StandbyError) as error:
             return self._lose_connection(error)
         self._database_backoff.reset()
         # Quick while events come, ever slower while none do: an idle relay costs next to nothing.
@@ -127,7 +128,11 @@ class Relay:
 
     def _open(self) -> _Session:
         database = self._connect()
-        identity.check(database)
+        try:
+            identity.check(database)
+        except BaseException:
+            database.close()
+            raise
         self._transport.open()
         lanes = Lanes(database, self._destination, self._name, self._pace.lease_seconds)
         self._session = _Session(database, lanes)
