@@ -6,8 +6,10 @@ taken away meanwhile. Uses the Kafka client directly, not the services' code, so
 hide itself here.
 """
 
+import contextlib
 import hashlib
 import threading
+import time
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +20,8 @@ from chaos.history import Journal, LogRecord
 
 POLL_SECONDS = 0.1
 BATCH = 500
+LOOK_FOR_PARTITIONS_SECONDS = 2.0
+"""Partitions that appear while a run goes on are read from their start."""
 
 
 class Archiver:
@@ -55,15 +59,27 @@ class Archiver:
 
     def _partitions(self) -> list[TopicPartition]:
         known = self._consumer.list_topics(timeout=10.0).topics
-        places = [(topic, number) for topic in self._topics for number in known[topic].partitions]
+        there = [topic for topic in self._topics if topic in known]
+        places = [(topic, number) for topic in there for number in known[topic].partitions]
         return [TopicPartition(topic, number, OFFSET_BEGINNING) for topic, number in places]
 
     def _run(self) -> None:
         try:
+            look_at = time.monotonic() + LOOK_FOR_PARTITIONS_SECONDS
             while not self._stop.is_set():
                 self._keep(self._consumer.consume(BATCH, POLL_SECONDS))
+                if time.monotonic() > look_at:
+                    self._follow_new_partitions()
+                    look_at = time.monotonic() + LOOK_FOR_PARTITIONS_SECONDS
         except Exception as error:  # noqa: BLE001 - handed to the run, which must not judge an archive with a hole
             self.failure = error
+
+    def _follow_new_partitions(self) -> None:
+        with contextlib.suppress(KafkaException):  # the broker is away: asked again
+            new = [each for each in self._partitions() if (each.topic, each.partition) not in self._read]
+            if new:
+                self._consumer.incremental_assign(new)
+                self._read |= {(each.topic, each.partition): 0 for each in new}
 
     def _keep(self, messages: Sequence[Message]) -> None:
         for message in messages:

@@ -29,7 +29,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from chaos import journal
+from chaos import hot_keys, journal
 from chaos.history import FaultMark, FaultPhase
 from shared import failpoints
 from shared.failpoints import Failpoint
@@ -171,6 +171,8 @@ def main(argv: list[str]) -> None:
     if not argv:
         raise SystemExit("usage: python -m chaos.armed MODULE [ARGUMENT …], e.g. chaos.armed services.billing consumer")
     failpoints.arm(hook_from(os.environ))
+    if share := os.environ.get("HOT_KEYS"):
+        hot_keys.skew(float(share))
     module = argv[0]
     sys.argv = argv
     runpy.run_module(module, run_name="__main__", alter_sys=True)

@@ -28,12 +28,13 @@ def cast(
     everybody = {**table, **{name: _spare(table, name) for name in sorted(scenario.spares)}}
     if variant is not None:
         everybody = {name: _without_guard(program, variant) for name, program in everybody.items()}
-    unknown = scenario.armed - everybody.keys()
+    unknown = (scenario.armed | scenario.linked) - everybody.keys()
     if unknown:
         raise ValueError(f"scenario {scenario.name!r} aims at processes that do not exist: {sorted(unknown)}")
+    dressed = {name: _dressed(program, scenario) for name, program in everybody.items()}
     return {
         name: _armed(program, failpoints, faults) if name in scenario.armed else program
-        for name, program in everybody.items()
+        for name, program in dressed.items()
     }
 
 
@@ -60,6 +61,24 @@ def _without_guard(program: Program, variant: Variant) -> Program:
         argv=(sys.executable, "-m", f"chaos.unsafe.{variant.name}"),
         environment={**program.environment, **variant.environment},
     )
+
+
+def _dressed(program: Program, scenario: Scenario) -> Program:
+    """What the scenario and its faults want in the process's environment."""
+    wanted = {variable: value for each in scenario.settings(program.name) for variable, value in each.items()}
+    return replace(program, environment={**program.environment, **wanted}) if wanted else program
+
+
+def linked(
+    table: Mapping[str, Program], scenario: Scenario, through: Mapping[str, Mapping[str, str]]
+) -> dict[str, Program]:
+    """Return the table with the ways that lead through a proxy; ``through``: server → its address → the proxy's."""
+
+    def ways(name: str) -> dict[str, str]:
+        servers = [server for server, processes in scenario.links.items() if name in processes]
+        return {address: proxy for server in servers for address, proxy in through[server].items()}
+
+    return {name: replace(program, through=ways(name)) for name, program in table.items()}
 
 
 def _armed(program: Program, failpoints: Path, faults: Path) -> Program:

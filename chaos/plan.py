@@ -7,7 +7,7 @@ would agree with every mistake in it.
 
 import random
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any
 from uuid import UUID
@@ -29,6 +29,7 @@ class Shape(StrEnum):
     CANCELLED_AT_ONCE = "cancelled at once"
     SAME_KEY_AT_ONCE = "same key at once"
     SAME_KEY_LATER = "same key later"
+    SAME_KEY_OTHER_BODY = "same key, another body"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,10 +44,25 @@ class PlannedOrder:
     amount_minor: int
     outcome: Outcome
     body: Mapping[str, Any]
+    copy: str = ""
 
     @property
     def reference(self) -> str:
-        return f"order-{self.number:06d}"
+        return f"order-{self.number:06d}{self.copy}"
+
+
+def with_another_body(order: PlannedOrder) -> PlannedOrder:
+    """What a careless client sends under the key of an order that it has placed. It has to be refused."""
+    first, *rest = order.body["lines"]
+    more = {**first, "quantity": first["quantity"] + 1}
+    amount_minor = order.amount_minor + first["unit_price_minor"]
+    return replace(
+        order,
+        copy="-other",
+        amount_minor=amount_minor,
+        outcome=outcome_of(order.currency, amount_minor),
+        body={**order.body, "lines": [more, *rest]},
+    )
 
 
 def outcome_of(currency: str, amount_minor: int) -> Outcome:
@@ -94,6 +110,7 @@ def _shape(workload: Workload, dice: random.Random) -> Shape:
         Shape.CANCELLED_AT_ONCE: workload.share_cancelled_at_once,
         Shape.SAME_KEY_AT_ONCE: workload.share_same_key_at_once,
         Shape.SAME_KEY_LATER: workload.share_same_key_later,
+        Shape.SAME_KEY_OTHER_BODY: workload.share_same_key_other_body,
     }
     left = 1 - sum(shares.values())
     return dice.choices([*shares, Shape.PLAIN], [*shares.values(), left])[0]

@@ -16,16 +16,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from gettext import gettext as _
 from pathlib import Path
 
 import psycopg
 
 from chaos import housekeeping, observe, repro
 from chaos.archive import Archiver
-from chaos.casting import cast
+from chaos.casting import cast, linked
 from chaos.deliveries import DeliveryCount, read_all
 from chaos.director import Director
 from chaos.history import Delivery, Intent, LogRecord, Mail, ProcessMark, Run, write_run
+from chaos.links import Links
 from chaos.pulse import Pulse, PulseTaker
 from chaos.quiescence import Rest
 from chaos.scenario import Scenario, Workload
@@ -36,6 +38,7 @@ from chaos.workload import Customers, Load
 from infra.local.services import Program, programs
 from infra.local.stack import LocalStack
 from infra.stack import open_stack
+from shared.errors import OnceError
 
 GROUPS: Mapping[str, list[str]] = {
     "billing": ["orders.events"],
@@ -77,6 +80,12 @@ def perform(
 ) -> Finished:
     """Run a scenario and leave its evidence. Raises OnceError when it cannot be run at all."""
     stack = stack or open_stack()
+    if scenario.local_only and not stack.is_local:
+        raise OnceError(
+            _("{name} needs the local stack: {faults} cannot be had between containers. Say STACK=local.").format(
+                name=scenario.name, faults=", ".join(fault.name for fault in scenario.faults if fault.local_only)
+            )
+        )
     with housekeeping.only_run(stack.home.runs):
         watcher.phase(Phase.PREPARE)
         stack.servers_up(watcher.say)
@@ -110,7 +119,9 @@ class Performance:
         self.evidence = self.directory / "evidence"
         self._failpoints = self.directory / "failpoints"
         self._faults = self.evidence / "faults.jsonl"
-        self._deployment = stack.deployment(self.run, self.directory, self._cast())
+        self._links = Links.open(stack, scenario.links)
+        table = linked(self._cast(), scenario, self._links.through)
+        self._deployment = stack.deployment(self.run, self.directory, table)
         self._abandoned = threading.Event()
         self._record = self._describe()
 
@@ -118,6 +129,7 @@ class Performance:
         """Do all phases. An interruption skips to healing and stopping, and is raised again after them."""
         self._open_evidence()
         with ExitStack() as ending:
+            ending.callback(self._links.close)
             ending.callback(self._deployment.stop)
             self._prepare()
             archiver = Archiver(self._stack.servers.kafka, self._topics(), self.evidence / LogRecord.file)
@@ -216,6 +228,8 @@ class Performance:
             deployment=self._deployment,
             faults=self._faults,
             failpoints=self._failpoints,
+            seed=self._seed,
+            links=self._links.proxies,
             say=self._watcher.say,
             abandoned=self._abandoned,
         )

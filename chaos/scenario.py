@@ -5,13 +5,27 @@ something to lose; a scenario that says otherwise cannot be built. Whether a fau
 the evidence (verdict VACUOUS).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 from types import MappingProxyType
 
+from chaos.checker.result import Verdict
 from chaos.faults import Fault
+from chaos.foretold import Comparison, Foretold, compare
 
 EARLIEST_ACT = 0.2
+
+
+class Promise(StrEnum):
+    """What the system promises about what a scenario does to it."""
+
+    SURVIVED = "survived"
+    """Nothing is lost, doubled or out of order, and everything comes to its end by itself."""
+    DETECTED = "detected"
+    """The system stops or sets aside with words what it cannot do; nothing goes wrong in silence."""
+    BEYOND = "beyond the promise"
+    """Documented damage, red on purpose: no design without other means survives it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -27,6 +41,7 @@ class Workload:
     share_cancelled_at_once: float = 0.14
     share_same_key_at_once: float = 0.06
     share_same_key_later: float = 0.05
+    share_same_key_other_body: float = 0.03
 
     @property
     def orders(self) -> int:
@@ -54,9 +69,13 @@ def _no_flags() -> Mapping[str, object]:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Expectation:
-    """The verdict this scenario must get, and ``expect`` of run.json (docs/evidence-format.md)."""
+    """The verdict this scenario must get, and ``expect`` of run.json (docs/evidence-format.md).
+
+    ``red`` names the rules for a verdict that is no PASS.
+    """
 
     verdict: str = "PASS"
+    red: Foretold = field(default_factory=Foretold)
     flags: Mapping[str, object] = field(default_factory=_no_flags)
 
 
@@ -75,10 +94,13 @@ class Scenario:
     title: str
     teaches: str
     guard: str
+    promise: Promise = Promise.SURVIVED
     workload: Workload = field(default_factory=Workload)
     acts: tuple[Act, ...] = ()
     expect: Expectation = field(default_factory=Expectation)
     twin: Twin | None = None
+    environment: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
+    """Process → variables: what the system is tuned to for this scenario."""
     drain_seconds: float = 75.0
     """How long nothing may get less before the wait for the end of all work is given up.
 
@@ -92,6 +114,12 @@ class Scenario:
         names = [fault.name for fault in self.faults]
         if len(set(names)) < len(names):
             raise ValueError(f"two faults of {self.name!r} share a name: {names}")
+        if bool(self.expect.red.must_fail) == (self.expect.verdict == "PASS"):
+            raise ValueError(f"{self.name!r} has to name what turns red, and only if its verdict is no PASS")
+
+    def judged(self, verdict: Verdict) -> Comparison:
+        """Hold a verdict against what is expected of this scenario."""
+        return compare(self.expect.red.completed(self.name), verdict)
 
     @property
     def faults(self) -> tuple[Fault, ...]:
@@ -101,6 +129,30 @@ class Scenario:
     def armed(self) -> frozenset[str]:
         """The processes that run with failpoints; all others run exactly as in production."""
         return frozenset(instance for fault in self.faults for instance in fault.arms)
+
+    @property
+    def links(self) -> Mapping[str, frozenset[str]]:
+        """Server → the processes that reach it through a proxy."""
+        found: dict[str, frozenset[str]] = {}
+        for fault in self.faults:
+            for server, processes in fault.links.items():
+                found[server] = found.get(server, frozenset()) | set(processes)
+        return found
+
+    @property
+    def linked(self) -> frozenset[str]:
+        return frozenset(process for processes in self.links.values() for process in processes)
+
+    def settings(self, instance: str) -> Iterator[Mapping[str, str]]:
+        """The variables that a process starts with besides its own."""
+        for wanted in (self.environment, *(fault.settings for fault in self.faults)):
+            if instance in wanted:
+                yield wanted[instance]
+
+    @property
+    def local_only(self) -> bool:
+        """Whether a fault needs what only the local stack has."""
+        return any(fault.local_only for fault in self.faults)
 
     @property
     def spares(self) -> frozenset[str]:

@@ -7,14 +7,18 @@ the pids that the run's own supervisor knows, never by name.
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
+
+import psycopg
 
 from chaos import armed, journal
 from chaos.history import FaultMark, FaultPhase
+from chaos.proxy import Proxy
 from infra.local.deployment import Deployment
 from infra.local.services import in_namespace
 from infra.local.stack import LocalStack
@@ -31,6 +35,9 @@ class Stage:
     deployment: Deployment
     faults: Path
     failpoints: Path
+    seed: int = 0
+    links: Mapping[str, Proxy] = field(default_factory=dict)
+    """Server → the proxy that some processes reach it through."""
     act: str | None = None
     say: Callable[[str], None] = field(default=lambda _sentence: None)
     abandoned: threading.Event = field(default_factory=threading.Event)
@@ -91,6 +98,13 @@ class Stage:
     def in_namespace(self, name: str) -> str:
         """The topic or group of this run that plays the part of ``name``."""
         return in_namespace(name, self.run)
+
+    @contextmanager
+    def database(self, kind: str) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
+        """A superuser's connection to one of the run's databases, in autocommit mode."""
+        url = self.deployment.superuser_url(kind)
+        with psycopg.connect(url, autocommit=True, connect_timeout=5, application_name="chaos") as connection:
+            yield connection
 
     def runs(self, instance: str) -> bool:
         return self.deployment.pid(instance) is not None

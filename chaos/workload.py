@@ -173,6 +173,8 @@ class Customers:
             self._cancel(client, order, order_id)
         elif order.shape is Shape.CANCELLED_LATER:
             self._later(LATER_SECONDS, partial(self._cancel, order=order, order_id=order_id))
+        elif order.shape is Shape.SAME_KEY_OTHER_BODY:
+            self._insist(client, plan.with_another_body(order), None)
         elif order.shape is Shape.SAME_KEY_LATER:
             self._later(LATER_SECONDS, partial(self._place, order=order, first=False))
 

@@ -10,26 +10,22 @@ from gettext import gettext as _
 
 from confluent_kafka.admin import AdminClient
 
+from chaos.faults import Quiet
 from chaos.history import FaultPhase
 from chaos.stage import Stage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MembersComeAndGo:
+class MembersComeAndGo(Quiet):
     """Start the spares, let each get work, stop them one after the other; again for each round.
 
     A spare counts as joined when the broker has given it partitions; starting a process takes longer than that.
     """
 
-    name: str
     members: tuple[str, ...]
     rounds: int = 1
     stay_seconds: float = 1.0
     patience_seconds: float = 10.0
-
-    @property
-    def arms(self) -> tuple[str, ...]:
-        return ()
 
     @property
     def spares(self) -> tuple[str, ...]:

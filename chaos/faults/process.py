@@ -6,28 +6,19 @@ and not a loss of power. Timed, not count-based: the realised schedule is in the
 
 import signal
 from dataclasses import dataclass
-from gettext import gettext as _
 
+from chaos.faults import Quiet, missing
 from chaos.history import FaultPhase
 from chaos.stage import Stage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Kill:
+class Kill(Quiet):
     """SIGKILL each target in turn; the supervisor starts it again."""
 
-    name: str
     targets: tuple[str, ...]
     rounds: int = 1
     pause_seconds: float = 1.0
-
-    @property
-    def arms(self) -> tuple[str, ...]:
-        return ()
-
-    @property
-    def spares(self) -> tuple[str, ...]:
-        return ()
 
     def inject(self, stage: Stage) -> None:
         for _round in range(self.rounds):
@@ -52,26 +43,15 @@ class Kill:
         stage.record(self.name, FaultPhase.HEAL, ", ".join(self.targets))
 
     def probe(self, stage: Stage) -> str | None:
-        stage.wait_until(lambda: all(stage.runs(target) for target in self.targets), 10.0)
-        missing = [target for target in self.targets if not stage.runs(target)]
-        return _("{names} did not come back").format(names=", ".join(missing)) if missing else None
+        return missing(stage, self.targets)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pause:
+class Pause(Quiet):
     """SIGSTOP each target, SIGCONT after a while: a process that is not dead and does not know that time went by."""
 
-    name: str
     targets: tuple[str, ...]
     seconds: float
-
-    @property
-    def arms(self) -> tuple[str, ...]:
-        return ()
-
-    @property
-    def spares(self) -> tuple[str, ...]:
-        return ()
 
     def inject(self, stage: Stage) -> None:
         for target in self.targets:
@@ -87,8 +67,7 @@ class Pause:
         stage.record(self.name, FaultPhase.HEAL, ", ".join(self.targets))
 
     def probe(self, stage: Stage) -> str | None:
-        missing = [target for target in self.targets if not stage.runs(target)]
-        return _("{names} did not come back").format(names=", ".join(missing)) if missing else None
+        return missing(stage, self.targets)
 
     def _continue(self, stage: Stage) -> None:
         for target in self.targets:

@@ -1,39 +1,33 @@
 """A consumer group is sent back to the start of its topics: everything that it has ever seen comes again.
 
+Its offsets are set to 0, or deleted with the group, as a broker does to a group that was away for a week.
+
 Offsets of a running group cannot be altered, so its members stop first; members that died without a word stay in the
 group until the broker's session timeout, and the broker refuses until then.
 """
 
 from dataclasses import dataclass
-from gettext import gettext as _
 
 from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
 from confluent_kafka.admin import AdminClient
 
+from chaos.faults import Quiet, missing
 from chaos.history import FaultPhase
 from chaos.marks import Marks
 from chaos.stage import Stage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replay:
-    """Stop the members, set every offset of the group to 0, start the members."""
+class Replay(Quiet):
+    """Stop the members, set every offset of the group to 0 (or delete the group), start the members."""
 
-    name: str
     group: str
     topics: tuple[str, ...]
     members: tuple[str, ...]
     rounds: int = 1
     pause_seconds: float = 3.0
     patience_seconds: float = 20.0
-
-    @property
-    def arms(self) -> tuple[str, ...]:
-        return ()
-
-    @property
-    def spares(self) -> tuple[str, ...]:
-        return ()
+    deletes: bool = False
 
     def inject(self, stage: Stage) -> None:
         for number in range(self.rounds):
@@ -52,9 +46,10 @@ class Replay:
             stage.wait_until(lambda: _is_empty(admin, group), self.patience_seconds)
             partitions = self._partitions(stage, admin)
             reached = _position(stage, group, partitions)
-            detail = f"offsets of {len(partitions)} partitions back to 0"
+            detail = f"offsets of {len(partitions)} partitions {'deleted' if self.deletes else 'back to 0'}"
             stage.record(self.name, FaultPhase.HIT, self.group, detail=detail)
-            stage.wait_until(lambda: _altered(admin, group, partitions), self.patience_seconds)
+            turn_back = _deleted if self.deletes else _altered
+            stage.wait_until(lambda: turn_back(admin, group, partitions), self.patience_seconds)
         finally:
             self._start(stage)
         # Bitten means read again: until the group stands where it stood.
@@ -70,9 +65,7 @@ class Replay:
         stage.record(self.name, FaultPhase.HEAL, self.group, detail="members run")
 
     def probe(self, stage: Stage) -> str | None:
-        stage.wait_until(lambda: all(stage.runs(member) for member in self.members), 10.0)
-        missing = [member for member in self.members if not stage.runs(member)]
-        return _("{names} did not come back").format(names=", ".join(missing)) if missing else None
+        return missing(stage, self.members)
 
     def _start(self, stage: Stage) -> None:
         for member in self.members:
@@ -98,3 +91,7 @@ def _altered(admin: AdminClient, group: str, partitions: list[TopicPartition]) -
     except KafkaException:
         return False  # somebody is still a member for the broker; asked again until the patience is over
     return all(partition.error is None for partition in answer.topic_partitions)
+
+
+def _deleted(admin: AdminClient, group: str, _partitions: list[TopicPartition]) -> bool:
+    return admin.delete_consumer_groups([group])[group].exception() is None

@@ -10,9 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from chaos.checker.registry import INVARIANTS, W07
-
-EVERY_INVARIANT = frozenset({invariant.id for invariant in INVARIANTS} | {W07[0]})
+from chaos.foretold import Foretold
 
 
 class UnknownVariantError(LookupError):
@@ -27,9 +25,8 @@ def _nothing() -> Mapping[str, tuple[str, ...]]:
 class Variant:
     """What to run instead of what, in which scenario it has to go red, and by which invariants.
 
-    Invariant: every rule of the judge is in exactly one of three sets. ``must_fail`` has to be seen broken;
-    ``may_fail`` may be broken, unknown or well; ``must_hold`` has to be found well (or not to apply). Two sets are
-    enough, the third is the rest; strict by default, since the rest of one that names no ``must_hold`` must hold.
+    Invariant: every rule of the judge is in exactly one of the three sets (``chaos.foretold``). Two are enough, the
+    third is the rest; strict by default, since the rest of one that names no ``must_hold`` must hold.
 
     ``before_start``: database → statements that take away second guards (a UNIQUE, say) which would hide the first.
     They run on the databases of the variant's own run. ``environment`` is laid over the replaced programs' own.
@@ -49,20 +46,13 @@ class Variant:
     not_applicable: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
 
     def __post_init__(self) -> None:
-        rest = EVERY_INVARIANT - self.must_fail - self.may_fail - self.must_hold
-        if rest:
-            object.__setattr__(self, "may_fail" if self.must_hold and not self.may_fail else "must_hold", rest)
-        _check_partition(self.name, (self.must_fail, self.may_fail, self.must_hold))
+        whole = self.foretold.completed(self.name)
+        object.__setattr__(self, "may_fail", whole.may_fail)
+        object.__setattr__(self, "must_hold", whole.must_hold)
 
-
-def _check_partition(name: str, sets: tuple[frozenset[str], ...]) -> None:
-    named = [invariant for each in sets for invariant in each]
-    twice = sorted({invariant for invariant in named if named.count(invariant) > 1})
-    unknown = sorted(set(named) - EVERY_INVARIANT)
-    if twice or unknown:
-        raise ValueError(f"variant {name!r}: named twice {twice}, known to nobody {unknown}")
-    if missing := EVERY_INVARIANT - set(named):
-        raise ValueError(f"variant {name!r} says nothing of {sorted(missing)}")
+    @property
+    def foretold(self) -> Foretold:
+        return Foretold(self.must_fail, self.may_fail, self.must_hold)
 
 
 def names() -> list[str]:

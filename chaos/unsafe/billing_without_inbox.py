@@ -18,7 +18,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection
 
-from chaos.unsafe import Variant
+from chaos.unsafe import Variant, _second_guards
 from services.billing import wiring
 from services.billing.settings import Settings
 from shared import logs, metrics
@@ -33,15 +33,7 @@ VARIANT = Variant(
     scenario="three_acts",
     must_fail=frozenset({"S00", "S11", "S15", "S17", "S18"}),
     may_fail=frozenset({"S09", "S10", "S12", "S14", "S16", "S19", "S20", "S21", "S23", "W02", "W03"}),
-    before_start={
-        "billing": (
-            "ALTER TABLE bill DROP CONSTRAINT bill_pkey",
-            "CREATE INDEX bill_order_id ON bill (order_id)",
-            "ALTER TABLE invoice DROP CONSTRAINT invoice_order_id_key",
-            "ALTER TABLE credit_note DROP CONSTRAINT credit_note_order_id_key",
-            "ALTER TABLE outbox DROP CONSTRAINT outbox_aggregate_type_aggregate_id_aggregate_version_key",
-        )
-    },
+    before_start={"billing": _second_guards.BILLING},
 )
 
 

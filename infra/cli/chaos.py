@@ -23,6 +23,7 @@ from chaos.telling import verdict as verdict_shown
 from chaos.telling.live import LiveTeller
 from chaos.telling.plain import PlainTeller
 from chaos.unsafe import Variant
+from infra.cli import series
 from infra.cli.console import out
 from infra.cli.matrix import matrix
 from infra.stack import open_stack
@@ -56,13 +57,18 @@ def list_() -> None:
 
 
 @chaos.command()
-@click.argument("name")
+@click.argument("name", metavar="NAME|all")
 @click.option("--seed", type=int, default=None, help="The same seed buys the same things. Default: a new one.")
 @click.option("--seconds", type=click.FloatRange(1, 3600), default=None, help="Length of the load.")
 @click.option("--rate", type=click.FloatRange(1, 1000), default=None, help="Orders per second.")
 @click.option("--without", metavar="GUARD", help="Take a guard out; `once chaos list` names them.")
 def run(name: str, seed: int | None, seconds: float | None, rate: float | None, without: str | None) -> None:
-    """Run one scenario on a copy of the system of its own. The exit code is the verdict."""
+    """Run one scenario on a copy of the system of its own. The exit code is the verdict.
+
+    `all` runs every scenario, and its exit code says whether each ended as was foretold of it.
+    """
+    if name == "all":
+        sys.exit(series.run(series.every_scenario(), seed=7 if seed is None else seed))
     try:
         scenario = resized(scenarios.load(name), seconds, rate)
         variant = unsafe.load(without) if without else None

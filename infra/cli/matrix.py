@@ -34,7 +34,7 @@ def matrix(only: tuple[str, ...], short: bool, seed: int) -> None:
         rows.append(_try(variant, seed))
         out.print(_outcome(rows[-1]))
     out.print(_table(rows))
-    sys.exit(0 if all(row.as_specified for row in rows) else FAILED)
+    sys.exit(0 if all(row.found.as_foretold for row in rows) else FAILED)
 
 
 def _chosen(only: Sequence[str], short: bool) -> list[Variant]:
@@ -52,17 +52,17 @@ def _try(variant: Variant, seed: int) -> Row:
     out.print(Text(f"    {monotonic() - started:.0f} s, {finished.evidence}", "dim"), soft_wrap=True)
     for problem in finished.problems:
         out.print(Text(f"    {problem}", "red"))
-    return matrix_.compare(variant, verdict)
+    return matrix_.row(variant, verdict)
 
 
 def _outcome(row: Row) -> Text:
-    if row.as_specified:
+    if row.found.as_foretold:
         return Text("    " + _("as foretold: {broken}").format(broken=" ".join(row.verdict.broken)), "green")
     words = []
-    if row.not_seen:
-        words.append(_("not seen to break: {ids}").format(ids=" ".join(row.not_seen)))
-    if row.unforeseen:
-        words.append(_("broken or unknown beyond what was foretold: {ids}").format(ids=" ".join(row.unforeseen)))
+    if row.found.not_seen:
+        words.append(_("not seen to break: {ids}").format(ids=" ".join(row.found.not_seen)))
+    if row.found.unforeseen:
+        words.append(_("broken or unknown beyond what was foretold: {ids}").format(ids=" ".join(row.found.unforeseen)))
     return Text("    " + "; ".join(words), "bold red")
 
 
@@ -77,6 +77,6 @@ def _table(rows: Sequence[Row]) -> Table:
             row.variant.scenario,
             " ".join(sorted(row.variant.must_fail)),
             " ".join(besides),
-            Text(_("yes"), "green") if row.as_specified else Text(_("no"), "bold red"),
+            Text(_("yes"), "green") if row.found.as_foretold else Text(_("no"), "bold red"),
         )
     return table

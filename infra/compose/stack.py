@@ -48,6 +48,8 @@ def _silent(_line: str) -> None:
 class ComposeStack(LocalStack):
     """Reached by ``infra.stack.open_stack``. What of the local stack is not overridden here works on both."""
 
+    is_local = False
+
     def __init__(self, engine: Engine, environ: Mapping[str, str]) -> None:
         super().__init__(VolumeHome(WORK), environ)
         self.engine = engine

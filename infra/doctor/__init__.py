@@ -6,7 +6,6 @@
     machine      memory, open files
     ports        who holds a port that we need
     data         what earlier versions and killed processes left behind
-    engine_in_force  whether what publishes events can do so
 
 A check looks and never changes anything. ``examine`` runs them all.
 """
@@ -15,7 +14,6 @@ from collections.abc import Callable, Iterable
 from gettext import gettext as _
 
 from infra.doctor.data import check_data
-from infra.doctor.engine_in_force import check_engine_in_force
 from infra.doctor.finding import Finding, Level
 from infra.doctor.machine import check_machine
 from infra.doctor.place import check_place
@@ -25,7 +23,7 @@ from infra.local.stack import LocalStack
 
 Check = Callable[[LocalStack], Iterable[Finding]]
 
-CHECKS: tuple[Check, ...] = (check_tools, check_place, check_machine, check_ports, check_data, check_engine_in_force)
+CHECKS: tuple[Check, ...] = (check_tools, check_place, check_machine, check_ports, check_data)
 
 
 INSIDE: tuple[Check, ...] = (check_machine,)

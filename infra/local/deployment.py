@@ -280,11 +280,10 @@ class Deployment:
     def environment(self, name: str) -> dict[str, str]:
         """Return the environment that a process gets."""
         program = self.programs[name]
+        servers = {**self._common(), **self._database_of(program), **self._sources_of(program)}
         return {
             **dict(self._tuning()),
-            **self._common(),
-            **self._database_of(program),
-            **self._sources_of(program),
+            **{variable: _by_another_way(value, program.through) for variable, value in servers.items()},
             **self._listening(program),
             **({"CONSUMER_GROUP": in_namespace(program.group, self.namespace)} if program.group else {}),
             "INSTANCE": name,
@@ -468,6 +467,12 @@ class Deployment:
     @property
     def _engine_note(self) -> Path:
         return self.directory / "engine"
+
+
+def _by_another_way(value: str, through: Mapping[str, str]) -> str:
+    for address, instead in through.items():
+        value = value.replace(address, instead)
+    return value
 
 
 def remove_evidence(directory: Path) -> None:

@@ -2,6 +2,9 @@
 
 Invariant: topics are never created by accident (auto-creation is off), and nothing that was written is deleted by age.
 One node has one copy of everything: enough for a laptop, and it proves nothing about replication.
+
+A client asks its first broker for the brokers' addresses and goes there, past any proxy. So there is a second way in:
+who comes by the *far* port is told the *near* one, where nobody listens but a proxy that a chaos run has put there.
 """
 
 import os
@@ -34,7 +37,7 @@ SETTINGS: Mapping[str, str] = {
     "process.roles": "broker,controller",
     "node.id": "1",
     "controller.listener.names": "CONTROLLER",
-    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CONTROLLER:PLAINTEXT",
+    "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,FAR:PLAINTEXT,CONTROLLER:PLAINTEXT",
     "inter.broker.listener.name": "PLAINTEXT",
     "log.dirs": "data",
     "auto.create.topics.enable": "false",
@@ -86,8 +89,10 @@ class Kafka:
     name = "kafka"
     title = "Kafka"
 
-    def __init__(self, home: Home, port: int, controller_port: int) -> None:
+    def __init__(self, home: Home, port: int, controller_port: int, far_port: int, near_port: int) -> None:
         self.port = port
+        self.far_port = far_port
+        self.near_port = near_port
         self._controller_port = controller_port
         self._place = home.root / "kafka"
 
@@ -140,8 +145,9 @@ class Kafka:
 
     def _configure(self) -> None:
         addresses = {
-            "listeners": f"PLAINTEXT://{self.bootstrap},CONTROLLER://{HOST}:{self._controller_port}",
-            "advertised.listeners": f"PLAINTEXT://{self.bootstrap}",
+            "listeners": f"PLAINTEXT://{self.bootstrap},FAR://{HOST}:{self.far_port},"
+            f"CONTROLLER://{HOST}:{self._controller_port}",
+            "advertised.listeners": f"PLAINTEXT://{self.bootstrap},FAR://{HOST}:{self.near_port}",
             "controller.quorum.voters": f"1@{HOST}:{self._controller_port}",
         }
         text = "".join(f"{name}={value}\n" for name, value in {**SETTINGS, **addresses}.items())

@@ -68,6 +68,11 @@ def free_block(names: Iterable[str], within: Range, offset: int = 0) -> dict[str
     )
 
 
+def next_in_block(noted: Mapping[str, int], names: Iterable[str]) -> dict[str, int]:
+    """Deal out the next ports of a block that was dealt out before."""
+    return {name: max(noted.values()) + 1 + index for index, name in enumerate(names)}
+
+
 def is_free(port: int) -> bool:
     """Tell whether we could listen there: nobody answers, and binding works."""
     with socket.socket() as probe:

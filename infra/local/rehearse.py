@@ -19,15 +19,15 @@ from infra.local.server import wait_until_ready
 
 _STARTED_WITHIN_SECONDS = 120
 _WRITTEN_WITHIN_SECONDS = 120
-_PORTS = ports.Range(20000, 2, 27400)
+_PORTS = ports.Range(20000, 4, 27400)
 
 
 def rehearse() -> bool:
     """Make the cache; tell whether there is one now."""
     aot_cache().unlink(missing_ok=True)
     with tempfile.TemporaryDirectory() as folder:
-        dealt = ports.free_block(["kafka", "controller"], _PORTS)
-        broker = Kafka(Home(Path(folder)), dealt["kafka"], dealt["controller"])
+        dealt = ports.free_block(["kafka", "controller", "far", "near"], _PORTS)
+        broker = Kafka(Home(Path(folder)), *dealt.values())
         broker.prepare(lambda _line: None)
         place = broker.task().directory
         command = [*java_command(), "-XX:AOTCacheOutput=kafka.aot", *JVM_OPTIONS, "kafka.Kafka", "server.properties"]

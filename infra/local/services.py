@@ -41,6 +41,8 @@ class Program:
     listens: Listens = "metrics"
     sources: tuple[str, ...] = ()
     """Databases whose events it reads from the write-ahead log."""
+    through: Mapping[str, str] = field(default_factory=dict)
+    """A server's address → the address at which this process reaches it instead."""
 
 
 def programs(namespace: str, engine: Engine = "polling") -> dict[str, Program]:

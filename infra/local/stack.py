@@ -28,7 +28,8 @@ from infra.local.server import Address, Report, Server, wait_until_ready
 from infra.local.services import MAIN, Program
 from infra.local.supervisor import Running, Supervisor
 
-PORT_NAMES = ("supervisor", "postgres", "kafka", "kafka-controller", "redis")
+PORT_NAMES = ("supervisor", "postgres", "kafka", "kafka-controller", "redis", "kafka-far", "kafka-near")
+"""The last two: Kafka's second way in, for clients that come through a proxy (``infra.local.kafka``)."""
 _READY_WITHIN_SECONDS = 90
 
 
@@ -44,6 +45,9 @@ def _silent(_line: str) -> None:
 
 
 class LocalStack:
+    is_local = True
+    """Whether servers and processes are this machine's own: some faults need that."""
+
     def __init__(self, home: Home, environ: Mapping[str, str]) -> None:
         self.home = home
         self.environ = environ
@@ -121,8 +125,11 @@ class LocalStack:
         """Return the servers' ports: noted ones, with what the environment dictates laid over."""
         forced = ports.overrides(PORT_NAMES, self.environ)
         noted = self._noted()
-        if set(noted) | set(forced) < set(PORT_NAMES):
-            noted = ports.free_block(PORT_NAMES, ports.HOMES)
+        if missing := [name for name in PORT_NAMES if name not in noted and name not in forced]:
+            # A home made before a port had its name keeps the others, and its servers keep running.
+            known = set(missing) < set(PORT_NAMES) and "supervisor" in noted
+            block = ports.next_in_block(noted, missing) if known else ports.free_block(PORT_NAMES, ports.HOMES)
+            noted = {**noted, **block}
             self.home.create()
             ports.write_note(self._note, noted)
         return {**noted, **forced}
@@ -145,7 +152,7 @@ class LocalStack:
         noted = self.ports()
         return (
             Postgres(self.home, noted["postgres"]),
-            Kafka(self.home, noted["kafka"], noted["kafka-controller"]),
+            Kafka(self.home, noted["kafka"], noted["kafka-controller"], noted["kafka-far"], noted["kafka-near"]),
             Redis(self.home, noted["redis"]),
         )
 

@@ -30,6 +30,6 @@ def test_an_offset_noted_before_the_effect_loses_orders(run_scenario: RunScenari
 
 
 def _must_be_red_as_foretold(verdict: Verdict, guard: str) -> None:
-    row = matrix.compare(unsafe.load(guard), verdict)
+    found = matrix.row(unsafe.load(guard), verdict).found
     assert verdict.exit_code == 1
-    assert row.as_specified, f"not seen broken: {row.not_seen}; broken or unknown unasked: {row.unforeseen}"
+    assert found.as_foretold, f"not seen broken: {found.not_seen}; broken or unknown unasked: {found.unforeseen}"

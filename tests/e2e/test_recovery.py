@@ -15,3 +15,5 @@ def test_scenario_gets_the_verdict_it_foretells(run_scenario: RunScenario, name:
     scenario = scenarios.load(name)
     verdict = run_scenario(name, seconds=scenario.workload.seconds, rate=scenario.workload.rate_per_second)
     assert verdict.status is Status(scenario.expect.verdict), verdict.broken + verdict.unknown
+    found = scenario.judged(verdict)
+    assert found.as_foretold, f"not seen broken: {found.not_seen}; broken or unknown unasked: {found.unforeseen}"

@@ -5,7 +5,8 @@ import pytest
 from chaos import matrix, unsafe
 from chaos.checker.finding import Family
 from chaos.checker.result import Answer, Result, Status, Verdict
-from chaos.unsafe import EVERY_INVARIANT, Variant
+from chaos.foretold import EVERY_INVARIANT
+from chaos.unsafe import Variant
 
 
 def a_variant(**sets: frozenset[str]) -> Variant:
@@ -58,9 +59,9 @@ def test_a_rule_in_two_sets_or_in_no_registry_is_refused(sets: dict[str, frozens
 def test_a_row_is_as_specified_only_if_every_rule_is_where_it_was_put() -> None:
     """A rule that failed to break and one that broke unasked, or could not be judged, are both found."""
     variant = a_variant(must_fail=frozenset({"S11", "S15"}), may_fail=frozenset({"S18"}))
-    good = matrix.compare(variant, a_verdict(S11=Answer.BROKEN, S15=Answer.BROKEN, S18=Answer.UNKNOWN))
-    assert good.as_specified
-    blind = matrix.compare(variant, a_verdict(S11=Answer.BROKEN))
+    good = matrix.row(variant, a_verdict(S11=Answer.BROKEN, S15=Answer.BROKEN, S18=Answer.UNKNOWN)).found
+    assert good.as_foretold
+    blind = matrix.row(variant, a_verdict(S11=Answer.BROKEN)).found
     assert (blind.not_seen, blind.unforeseen) == (("S15",), ())
-    wild = matrix.compare(variant, a_verdict(S11=Answer.BROKEN, S15=Answer.BROKEN, S01=Answer.UNKNOWN))
+    wild = matrix.row(variant, a_verdict(S11=Answer.BROKEN, S15=Answer.BROKEN, S01=Answer.UNKNOWN)).found
     assert (wild.not_seen, wild.unforeseen) == ((), ("S01",))

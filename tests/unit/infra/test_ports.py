@@ -8,6 +8,7 @@ import pytest
 
 from infra.local import ports
 from infra.local.errors import PortTakenError, StackError
+from infra.local.stack import LocalStack
 
 
 def test_a_port_somebody_listens_on_is_not_free() -> None:
@@ -69,3 +70,12 @@ def test_a_damaged_note_is_as_good_as_none(tmp_path: Path, text: str) -> None:
     note = tmp_path / "ports.json"
     note.write_text(text)
     assert ports.read_note(note) == {}
+
+
+def test_a_home_that_lacks_a_port_keeps_the_others(tmp_path: Path) -> None:
+    """A home made before a port had its name goes on with what it has; the new name gets the next of its block."""
+    note = {"supervisor": 30000, "postgres": 30001, "kafka": 30002, "kafka-controller": 30003, "redis": 30004}
+    ports.write_note(tmp_path / "ports.json", note)
+    found = LocalStack.open({"ONCE_HOME": str(tmp_path)}).ports()
+    assert {name: found[name] for name in note} == note
+    assert sorted(found.values()) == list(range(30000, 30000 + len(found)))

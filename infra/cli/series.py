@@ -1,0 +1,98 @@
+"""Several scenarios one after the other, each held against what was foretold of it."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from gettext import gettext as _
+from pathlib import Path
+from time import monotonic
+
+from rich import box
+from rich.table import Table
+from rich.text import Text
+
+from chaos import scenarios
+from chaos.checker.verdict import Verdict, judge, write
+from chaos.foretold import Comparison
+from chaos.run import perform
+from chaos.scenario import Promise, Scenario
+from chaos.watcher import Silent
+from infra.cli.console import out
+from infra.stack import open_stack
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """One scenario of a series, judged."""
+
+    scenario: Scenario
+    verdict: Verdict
+    found: Comparison
+    seconds: float
+    problems: tuple[str, ...]
+    evidence: Path
+
+    @property
+    def as_foretold(self) -> bool:
+        return self.found.as_foretold and not (self.problems and self.scenario.promise is not Promise.BEYOND)
+
+
+def every_scenario() -> list[Scenario]:
+    """All scenarios that the present stack can take."""
+    local = open_stack().is_local
+    return [each for each in map(scenarios.load, scenarios.names()) if local or not each.local_only]
+
+
+def run(wanted: Sequence[Scenario], *, seed: int) -> int:
+    """Run them all, show a table, and return the exit code: 0 if every one ended as was foretold of it."""
+    started = monotonic()
+    ended = []
+    for number, scenario in enumerate(wanted, start=1):
+        ended.append(_run_one(scenario, seed))
+        out.print(_line(number, len(wanted), ended[-1]), soft_wrap=True)
+    out.print(_table(ended))
+    good = sum(each.as_foretold for each in ended)
+    out.print(
+        _("{good} of {count} ended as foretold, in {minutes:.1f} minutes.").format(
+            good=good, count=len(ended), minutes=(monotonic() - started) / 60
+        )
+    )
+    return 0 if good == len(ended) else 1
+
+
+def _run_one(scenario: Scenario, seed: int) -> Ended:
+    started = monotonic()
+    finished = perform(scenario, watcher=Silent(), seed=seed)
+    verdict = judge(finished.evidence)
+    write(verdict, finished.directory)
+    seconds = monotonic() - started
+    return Ended(scenario, verdict, scenario.judged(verdict), seconds, finished.problems, finished.evidence)
+
+
+def _line(number: int, count: int, each: Ended) -> Text:
+    text = Text(f"{number}/{count}  {each.scenario.name}: {each.verdict.status}, {each.seconds:.0f} s")
+    if each.as_foretold:
+        text.stylize("green")
+        return text
+    for words in _troubles(each):
+        text.append(f"\n    {words}")
+    text.append(f"\n    {each.evidence}")
+    text.stylize("bold red")
+    return text
+
+
+def _troubles(each: Ended) -> Iterable[str]:
+    if each.found.not_seen:
+        yield _("not seen to break: {ids}").format(ids=" ".join(each.found.not_seen))
+    if each.found.unforeseen:
+        yield _("broken or unknown and not foretold: {ids}").format(ids=" ".join(each.found.unforeseen))
+    yield from each.problems
+
+
+def _table(ended: Sequence[Ended]) -> Table:
+    table = Table(box=box.SIMPLE, header_style="dim")
+    for title in (_("scenario"), _("promise"), _("verdict"), _("seconds"), _("as foretold")):
+        table.add_column(title)
+    for each in ended:
+        foretold = Text(_("yes"), "green") if each.as_foretold else Text(_("no"), "bold red")
+        table.add_row(each.scenario.name, each.scenario.promise, each.verdict.status, f"{each.seconds:.0f}", foretold)
+    return table
