@@ -1,6 +1,7 @@
 """Where it is measured: databases of their own on the servers of the stack, removed afterwards."""
 
 import secrets
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -76,3 +77,5 @@ def prepared(stack: LocalStack) -> Iterator[Place]:
     finally:
         delete_topics(place.kafka, place.topics)
         place.deployment.destroy()
+        if sys.exc_info()[0] is None:
+            shutil.rmtree(directory)  # after a failure the rivals' own words are wanted

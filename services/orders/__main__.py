@@ -1,5 +1,6 @@
-"""``python -m services.orders api|consumer|housekeeper``: take orders, settle them by billing's events, keep house."""
+"""``python -m services.orders ROLE``: take orders, settle them by billing's events, keep house, describe the API."""
 
+import json
 import os
 import sys
 from functools import partial
@@ -40,7 +41,14 @@ def housekeeper() -> None:
     sys.exit(housekeeping.build(settings).run())
 
 
-ROLES = {"api": api, "consumer": consumer, "housekeeper": housekeeper}
+def openapi() -> None:
+    """Print the API's description. Needs no settings."""
+    from services.orders import openapi as described
+
+    json.dump(described.document(), sys.stdout)
+
+
+ROLES = {"api": api, "consumer": consumer, "housekeeper": housekeeper, "openapi": openapi}
 
 
 def main() -> None:

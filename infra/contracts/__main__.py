@@ -1,0 +1,42 @@
+"""Write the contracts: ``python -m infra.contracts [FOLDER]`` (``make contracts``)."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from infra.contracts import asyncapi, schemas
+from infra.local.home import PROJECT
+from shared import events
+
+FOLDER = PROJECT / "docs" / "contracts"
+
+
+def documents() -> dict[str, dict[str, Any]]:
+    """Return every document by its file's name."""
+    return {
+        "asyncapi.json": asyncapi.document(),
+        "orders.openapi.json": _openapi(),
+        **{f"{name}.schema.json": schemas.document(name) for name in events.PAYLOADS},
+    }
+
+
+def _openapi() -> dict[str, Any]:
+    # Asked of the service itself: nothing out here knows its insides.
+    printed = subprocess.run(
+        [sys.executable, "-m", "services.orders", "openapi"], check=True, capture_output=True, cwd=PROJECT
+    )
+    found: dict[str, Any] = json.loads(printed.stdout)
+    return found
+
+
+def main() -> None:
+    folder = Path(sys.argv[1]) if len(sys.argv) > 1 else FOLDER
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, document in documents().items():
+        (folder / name).write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
