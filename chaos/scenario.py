@@ -155,6 +155,11 @@ class Scenario:
         return any(fault.local_only for fault in self.faults)
 
     @property
+    def available(self) -> bool:
+        """Whether this machine has what its faults are done with."""
+        return all(fault.available for fault in self.faults)
+
+    @property
     def spares(self) -> frozenset[str]:
         """The extra processes that stand by."""
         return frozenset(instance for fault in self.faults for instance in fault.spares)

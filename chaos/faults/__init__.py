@@ -33,6 +33,10 @@ class Fault(Protocol):
         """Whether it needs what only the local stack has."""
 
     @property
+    def available(self) -> bool:
+        """Whether this machine has what the fault is done with."""
+
+    @property
     def arms(self) -> tuple[str, ...]:
         """The processes that have to run with failpoints for this fault."""
 
@@ -64,6 +68,10 @@ class Quiet:
     @property
     def local_only(self) -> bool:
         return False
+
+    @property
+    def available(self) -> bool:
+        return True
 
     @property
     def arms(self) -> tuple[str, ...]:

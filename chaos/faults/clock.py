@@ -2,11 +2,14 @@
 
 By libfaketime, preloaded into the processes that the fault names, which reads the shift from a file: everything that
 the process asks the operating system is shifted, in C and Rust libraries too, except for the monotonic clock, which has
-no relation to the time of day. Linux with the package ``libfaketime`` only.
+no relation to the time of day. Linux on x86-64 with the package
+``libfaketime`` only.
 """
 
 import contextlib
 import json
+import platform
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -24,6 +27,8 @@ FILE = "faketime"
 
 
 def library() -> Path | None:
+    if sys.platform != "linux" or platform.machine() != "x86_64":
+        return None
     found = find_spec("libfaketime")
     if found is None or found.origin is None:
         return None
@@ -43,6 +48,10 @@ class ClocksApart(Quiet):
     @property
     def local_only(self) -> bool:
         return True
+
+    @property
+    def available(self) -> bool:
+        return library() is not None
 
     @property
     def settings(self) -> Mapping[str, Mapping[str, str]]:

@@ -13,7 +13,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from chaos import causes, scenarios, unsafe
+from chaos import catalogue, causes, scenarios, unsafe
 from chaos.checker.evidence import Evidence
 from chaos.checker.story import Story, tell
 from chaos.checker.verdict import Verdict, judge, write
@@ -41,17 +41,21 @@ chaos.add_command(matrix)
 
 
 @chaos.command(name="list")
-def list_() -> None:
-    """Say which scenarios there are and what each teaches."""
+@click.option("--markdown", is_flag=True, help="As the page docs/faults.md: every fault, scenario and guard.")
+def list_(markdown: bool) -> None:
+    """Say which scenarios there are, what is promised of each, and what each teaches."""
+    if markdown:
+        click.echo(catalogue.markdown(), nl=False)
+        return
     table = Table(box=box.SIMPLE, show_header=True, header_style="dim")
     table.add_column(_("scenario"), style="cyan", no_wrap=True)
     table.add_column(_("what it teaches"))
     for name in scenarios.names():
         scenario = scenarios.load(name)
-        text = Text.assemble((scenario.title, "bold"), "\n", scenario.teaches)
-        if scenario.twin is not None:
-            guard = unsafe.load(scenario.twin.variant).guard
-            text.append("\n" + _("and red: --without {guard}").format(guard=guard), "red")
+        promise = scenario.promise if not scenario.local_only else f"{scenario.promise}, local stack only"
+        text = Text.assemble((scenario.title, "bold"), (f"  {promise}", "dim"), "\n", scenario.teaches)
+        if red := [guard for guard, variant in unsafe.guards().items() if unsafe.load(variant).scenario == name]:
+            text.append("\n" + _("and red: --without {guards}").format(guards=", ".join(red)), "red")
         table.add_row(name, text)
     out.print(table)
 
@@ -79,6 +83,14 @@ def run(name: str, seed: int | None, seconds: float | None, rate: float | None, 
     verdict = judge_and_show(finished)
     out.print(Text(_("Evidence: {folder}").format(folder=finished.evidence), "dim"), soft_wrap=True)
     sys.exit(verdict.exit_code)
+
+
+@chaos.command()
+@click.option("--minutes", type=click.FloatRange(0.1, 24 * 60), default=10.0, show_default=True)
+@click.option("--seed", type=int, default=None, help="Of the first run; each has the next. Default: a new one.")
+def soak(minutes: float, seed: int | None) -> None:
+    """Combine faults by dice, run after run, until the time is over. The exit code is 0 if all were green."""
+    sys.exit(series.soak(dice() if seed is None else seed, minutes))
 
 
 @chaos.command()

@@ -37,9 +37,14 @@ class Ended:
 
 
 def every_scenario() -> list[Scenario]:
-    """All scenarios that the present stack can take."""
+    """All scenarios that the present stack and this machine can take; says which it cannot."""
     local = open_stack().is_local
-    return [each for each in map(scenarios.load, scenarios.names()) if local or not each.local_only]
+    found = list(map(scenarios.load, scenarios.names()))
+    possible = [each for each in found if each.available and (local or not each.local_only)]
+    for each in found:
+        if each not in possible:
+            out.print(Text(_("{name} cannot be had here").format(name=each.name), "yellow"))
+    return possible
 
 
 def run(wanted: Sequence[Scenario], *, seed: int) -> int:
@@ -57,6 +62,17 @@ def run(wanted: Sequence[Scenario], *, seed: int) -> int:
         )
     )
     return 0 if good == len(ended) else 1
+
+
+def soak(seed: int, minutes: float) -> int:
+    """Run scenarios that dice have put together until the time is over; 0 if every one ended green."""
+    end, ended = monotonic() + minutes * 60, list[Ended]()
+    while not ended or monotonic() < end:
+        ended.append(_run_one(scenarios.load(f"soak_{seed + len(ended)}"), seed + len(ended)))
+        out.print(Text(ended[-1].scenario.title, "dim"))
+        out.print(_line(len(ended), len(ended), ended[-1]), soft_wrap=True)
+    out.print(_table(ended))
+    return 0 if all(each.as_foretold for each in ended) else 1
 
 
 def _run_one(scenario: Scenario, seed: int) -> Ended:

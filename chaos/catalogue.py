@@ -1,0 +1,92 @@
+"""Every fault that is rehearsed, with what is promised about it: read off the scenarios, so that no list can be stale.
+
+A fault counts under its own name. Two that differ only in a number (longer, later, more often) are one fault in two
+scenarios, and are listed twice, under two names.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from inspect import getdoc
+
+from chaos import scenarios, unsafe
+from chaos.faults import Fault
+from chaos.scenario import Promise, Scenario
+
+BOTH, LOCAL = "both", "local"
+
+OPENING = """\
+# Faults and scenarios
+
+Written by `once chaos list --markdown`; a test compares. What each scenario teaches is told by `once chaos list`.
+
+* **survived**: nothing is lost, doubled or out of order, and everything comes to its end by itself;
+* **detected**: the system stops or sets aside with words what it cannot do;
+* **beyond the promise**: documented damage, red on purpose. Such a run ends as foretold if the right rules turn red.
+
+Links are broken by a small proxy of ours (`chaos/proxy.py`): the known programs for it come as a binary for one
+platform or as an image, and this one is a page of the standard library. It cannot lose packets. A full disk is a limit
+on the size of files, which fails with EFBIG instead of ENOSPC. Nothing here takes away the page cache, so nothing here
+is a loss of power.
+
+## Scenarios
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    fault: Fault
+    scenario: Scenario
+
+    @property
+    def what(self) -> str:
+        """The first sentence of its class."""
+        return (getdoc(type(self.fault)) or "").partition("\n\n")[0].replace("\n", " ")
+
+    @property
+    def stacks(self) -> str:
+        return LOCAL if self.fault.local_only else BOTH
+
+
+def entries() -> list[Entry]:
+    """All faults of all scenarios, by scenario."""
+    return [Entry(fault, each) for each in map(scenarios.load, scenarios.names()) for fault in each.faults]
+
+
+def survived() -> list[Entry]:
+    """The faults that any run has to survive, whatever else happens to it."""
+    return [entry for entry in entries() if entry.scenario.promise is Promise.SURVIVED]
+
+
+def markdown() -> str:
+    """The page ``docs/faults.md``."""
+    return "\n".join([OPENING, *_scenarios(), "", "## Faults", "", *_faults(), "", *_guards(), ""])
+
+
+def _scenarios() -> Iterator[str]:
+    yield "| scenario | what happens | what keeps the promise | promise | stacks | red without |"
+    yield "|---|---|---|---|---|---|"
+    for each in map(scenarios.load, scenarios.names()):
+        twins = sorted(unsafe.load(name).guard for name in unsafe.names() if unsafe.load(name).scenario == each.name)
+        stacks = LOCAL if each.local_only else BOTH
+        red = ", ".join(f"`{guard}`" for guard in twins)
+        yield f"| `{each.name}` | {each.title} | {each.guard} | {each.promise} | {stacks} | {red} |"
+
+
+def _faults() -> Iterator[str]:
+    yield "| fault | what it does | promise | stacks | scenario |"
+    yield "|---|---|---|---|---|"
+    for entry in entries():
+        promise = entry.scenario.promise
+        yield f"| `{entry.fault.name}` | {entry.what} | {promise} | {entry.stacks} | `{entry.scenario.name}` |"
+
+
+def _guards() -> Iterator[str]:
+    yield "## Guards taken out"
+    yield ""
+    yield "`once chaos matrix` runs each and requires exactly these rules red; the sets are data in `chaos/unsafe/`."
+    yield ""
+    yield "| guard | scenario | must turn red | may turn red |"
+    yield "|---|---|---|---|"
+    for variant in map(unsafe.load, unsafe.names()):
+        must, may = " ".join(sorted(variant.must_fail)), " ".join(sorted(variant.may_fail))
+        yield f"| [`{variant.guard}`](../chaos/unsafe/{variant.name}.py) | `{variant.scenario}` | {must} | {may} |"
