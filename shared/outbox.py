@@ -168,6 +168,9 @@ def outbox_table(metadata: MetaData) -> Table:
     )
 
 
+_STATES: Final = "state IN ('parked', 'held', 'redriving', 'discarded')"
+
+
 def relay_tables(metadata: MetaData) -> tuple[Table, ...]:
     """Declare what the relay keeps: positions, the lanes that stand at each, the relays that live, parked rows, and up
     to where rows have been deleted."""
@@ -182,6 +185,8 @@ def relay_tables(metadata: MetaData) -> tuple[Table, ...]:
         Column("system_identifier", Text),
         Column("timeline", Integer),
         Column("stalls", Integer, nullable=False, server_default="0"),
+        Column("suspect_id", BigInteger),
+        Column("suspect_tries", Integer, nullable=False, server_default="0"),
         Column("done", Snapshot(), nullable=False, server_default="1:1:"),
         Column("floor_id", BigInteger, nullable=False, server_default="0"),
         Column("target", Snapshot()),
@@ -208,10 +213,25 @@ def relay_tables(metadata: MetaData) -> tuple[Table, ...]:
         "outbox_parked",
         metadata,
         Column("outbox_id", ForeignKey("outbox.id"), primary_key=True, autoincrement=False),
-        Column("state", Text, CheckConstraint("state IN ('parked', 'held')"), nullable=False),
+        Column("state", Text, CheckConstraint(_STATES), nullable=False),
         Column("attempts", Integer, nullable=False),
         Column("last_error", Text, nullable=False),
         Column("parked_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
+        Column("destination", Text, nullable=False),
+        Column("lane", SmallInteger, nullable=False),
+        Column("aggregate_type", Text, nullable=False),
+        Column("aggregate_id", Text, nullable=False),
+        Column("tries", Integer, nullable=False, server_default="0"),
+        Column("discarded_reason", Text),
+        Column("discarded_at", DateTime(timezone=True)),
+        Index(
+            "outbox_parked_live",
+            "destination",
+            "aggregate_type",
+            "aggregate_id",
+            "outbox_id",
+            postgresql_where=text("state <> 'discarded'"),
+        ),
     )
     purged = Table(
         "outbox_purged",
@@ -230,3 +250,49 @@ INSERT INTO relay_lane (destination, lane, position_id)
 SELECT destination, lane, position_id FROM position CROSS JOIN generate_series(0, {LANES - 1}) AS lane
 """  # noqa: S608  # a constant of ours
 """For the migration that creates the tables: all lanes of each destination stand together at the very start."""
+
+
+WIDEN_PARKED: Final = (
+    """
+ALTER TABLE outbox_parked
+  ADD COLUMN IF NOT EXISTS destination text, ADD COLUMN IF NOT EXISTS lane smallint,
+  ADD COLUMN IF NOT EXISTS aggregate_type text, ADD COLUMN IF NOT EXISTS aggregate_id text,
+  ADD COLUMN IF NOT EXISTS tries integer NOT NULL DEFAULT 0, ADD COLUMN IF NOT EXISTS discarded_reason text,
+  ADD COLUMN IF NOT EXISTS discarded_at timestamptz
+""",
+    """
+UPDATE outbox_parked SET destination = outbox.destination, lane = outbox.lane,
+  aggregate_type = outbox.aggregate_type, aggregate_id = outbox.aggregate_id
+FROM outbox WHERE outbox.id = outbox_id AND outbox_parked.destination IS NULL
+""",
+    """
+ALTER TABLE outbox_parked
+  ALTER destination SET NOT NULL, ALTER lane SET NOT NULL,
+  ALTER aggregate_type SET NOT NULL, ALTER aggregate_id SET NOT NULL
+""",
+    "ALTER TABLE outbox_parked DROP CONSTRAINT IF EXISTS outbox_parked_state_check",
+    f"ALTER TABLE outbox_parked ADD CONSTRAINT outbox_parked_state_check CHECK ({_STATES})",
+    """
+CREATE INDEX IF NOT EXISTS outbox_parked_live ON outbox_parked (destination, aggregate_type, aggregate_id, outbox_id)
+WHERE state <> 'discarded'
+""",
+    """
+ALTER TABLE relay_position
+  ADD COLUMN IF NOT EXISTS suspect_id bigint, ADD COLUMN IF NOT EXISTS suspect_tries integer NOT NULL DEFAULT 0
+""",
+)
+"""For the migration of a database whose parking lot knew only ``parked`` and ``held``. Harmless where it has run, since
+a new database is made with today's tables."""
+
+NARROW_PARKED: Final = (
+    "DELETE FROM outbox_parked WHERE state = 'discarded'",
+    "UPDATE outbox_parked SET state = 'parked' WHERE state = 'redriving'",
+    "ALTER TABLE outbox_parked DROP CONSTRAINT outbox_parked_state_check",
+    "ALTER TABLE outbox_parked ADD CONSTRAINT outbox_parked_state_check CHECK (state IN ('parked', 'held'))",
+    """
+ALTER TABLE outbox_parked DROP COLUMN destination, DROP COLUMN lane, DROP COLUMN aggregate_type,
+  DROP COLUMN aggregate_id, DROP COLUMN tries, DROP COLUMN discarded_reason, DROP COLUMN discarded_at
+""",
+    "ALTER TABLE relay_position DROP COLUMN suspect_id, DROP COLUMN suspect_tries",
+)
+"""The way back. What was discarded is forgotten: the older table has no word for it."""

@@ -44,7 +44,8 @@ _WATCH_OUTBOX: Rights = {
     "relay_position": _READ,
     "relay_lane": _READ,
     "relay_member": _READ,
-    "outbox_parked": _READ,
+    # What a person decides about a parked row; the relay does it.
+    "outbox_parked": ("SELECT", "UPDATE (state, tries, discarded_reason, discarded_at)"),
 }
 _PURGE_OUTBOX: Rights = {
     **_WATCH_OUTBOX,

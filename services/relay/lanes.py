@@ -15,6 +15,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import LiteralString
 
+from services.relay.caution import CALM, Caution
 from services.relay.position import Database, Position
 from shared.outbox import LANES
 
@@ -27,6 +28,10 @@ class Held:
     epoch: int
     lanes: tuple[int, ...]
     position: Position
+    caution: Caution = CALM
+    """As the table had it when the position was taken."""
+    taken_from: str | None = None
+    """The relay that did not give it back."""
 
     def at(self, position: Position) -> "Held":
         return replace(self, position=position)
@@ -50,17 +55,20 @@ WHERE relay_position.position_id = held.position_id AND relay_position.epoch = h
 RETURNING relay_position.position_id
 """
 
+# Whoever leaves cleanly gives its positions back; an owner that is still named has died on them.
 # A relay that was restarted under its name takes back at once what still bears it; anything else has to be free.
 _TAKE: LiteralString = """
 WITH free AS (
-  SELECT position_id FROM relay_position
+  SELECT position_id, owner AS taken_from FROM relay_position
   WHERE destination = %(destination)s AND NOT position_id = ANY(%(held)s)
     AND (owner IS NULL OR lease_until < clock_timestamp() OR (%(restarted)s AND owner = %(name)s))
   ORDER BY position_id LIMIT 1 FOR UPDATE SKIP LOCKED)
 UPDATE relay_position
-SET owner = %(name)s, epoch = epoch + 1, lease_until = clock_timestamp() + make_interval(secs => %(lease_seconds)s)
+SET owner = %(name)s, epoch = epoch + 1, lease_until = clock_timestamp() + make_interval(secs => %(lease_seconds)s),
+    stalls = CASE WHEN owner IS NULL THEN stalls ELSE stalls + 1 END
 FROM free WHERE relay_position.position_id = free.position_id
-RETURNING relay_position.position_id, epoch, done::text, floor_id, target::text, target_floor, after_id
+RETURNING taken_from, relay_position.position_id, epoch, stalls, suspect_id, suspect_tries,
+          done::text, floor_id, target::text, target_floor, after_id
 """
 
 _LANES_OF: LiteralString = "SELECT lane FROM relay_lane WHERE position_id = %(position_id)s ORDER BY lane"
@@ -77,8 +85,10 @@ WITH mine AS (
   SELECT * FROM relay_position
   WHERE position_id = %(position_id)s AND epoch = %(epoch)s AND owner = %(name)s FOR UPDATE),
 copy AS (
-  INSERT INTO relay_position (destination, system_identifier, stalls, done, floor_id, target, target_floor, after_id)
-  SELECT destination, system_identifier, stalls, done, floor_id, target, target_floor, after_id FROM mine
+  INSERT INTO relay_position (destination, system_identifier, stalls, suspect_id, suspect_tries,
+                              done, floor_id, target, target_floor, after_id)
+  SELECT destination, system_identifier, stalls, suspect_id, suspect_tries,
+         done, floor_id, target, target_floor, after_id FROM mine
   RETURNING position_id)
 UPDATE relay_lane SET position_id = copy.position_id FROM copy
 WHERE relay_lane.position_id = %(position_id)s AND lane = ANY(%(lanes)s)
@@ -175,13 +185,15 @@ class Lanes:
             row = self._database.execute(_TAKE, self._who | {"held": held_ids, "restarted": self._restarted}).fetchone()
             if row is None:
                 return None
-            position_id, epoch, *position = row
+            taken_from, position_id, epoch, stalls, suspect_id, suspect_tries, *position = row
             lanes = self._database.execute(_LANES_OF, {"position_id": position_id}).fetchall()
         return Held(
             int(str(position_id)),
             int(str(epoch)),
             tuple(int(str(lane)) for (lane,) in lanes),
             Position(*position),  # type: ignore[arg-type]  # the columns are Position's fields, in order
+            Caution(stalls, suspect_id, suspect_tries),  # type: ignore[arg-type]  # likewise
+            None if taken_from is None else str(taken_from),
         )
 
     def _split(self, held: Held, room: int) -> Held:

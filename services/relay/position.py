@@ -22,6 +22,8 @@ from uuid import UUID
 
 from psycopg import Connection
 
+from services.relay.caution import CALM, Caution
+
 Database = Connection[tuple[object, ...]]
 """A connection in autocommit mode: no transaction is open while the broker is waited for."""
 
@@ -74,12 +76,16 @@ class Row(NamedTuple):
     occurred_at: datetime
 
 
+COLUMNS: LiteralString = (
+    "id, event_id, aggregate_type, aggregate_id, aggregate_version, type, source, dataschema, payload, traceparent, "
+    "occurred_at"
+)
+"""The columns of a Row, in the order of its fields."""
+
 # Two arms with a limit each, so that both start from an index whatever the statistics say: rows behind the floor by
 # id, and the rows of late commits below it by transaction. One WHERE with OR took thousands of times as long.
-_READ: LiteralString = """
-SELECT id, event_id, aggregate_type, aggregate_id, aggregate_version, type, source, dataschema, payload, traceparent,
-       occurred_at
-FROM (
+_READ: LiteralString = f"""
+SELECT {COLUMNS} FROM (
   (SELECT * FROM outbox
    WHERE id > greatest(%(floor_id)s, %(after_id)s) AND destination = %(destination)s AND lane = ANY(%(lanes)s)
      AND NOT pg_visible_in_snapshot(xid, %(done)s::pg_snapshot)
@@ -94,7 +100,7 @@ FROM (
    WHERE pg_visible_in_snapshot(running.xid, %(target)s::pg_snapshot))
 ) AS pending
 ORDER BY id LIMIT %(limit)s
-"""
+"""  # noqa: S608  # a constant of ours
 
 
 def read(database: Database, position: Position, destination: str, lanes: Sequence[int], limit: int) -> list[Row]:
@@ -139,13 +145,19 @@ def last_drawn_id(database: Database) -> int:
 _SETTLE: LiteralString = """
 UPDATE relay_position
 SET done = %(done)s::pg_snapshot, floor_id = %(floor_id)s, target = %(target)s::pg_snapshot,
-    target_floor = %(target_floor)s, after_id = %(after_id)s
+    target_floor = %(target_floor)s, after_id = %(after_id)s,
+    stalls = %(stalls)s, suspect_id = %(suspect_id)s, suspect_tries = %(suspect_tries)s
 WHERE position_id = %(position_id)s AND owner = %(owner)s AND epoch = %(epoch)s
 """
 
 
-def settle(database: Database, position_id: int, owner: str, epoch: int, position: Position) -> bool:
-    """Write a position down if it is still ours: the epoch is the fencing token. Returns whether it was."""
+def settle(
+    database: Database, position_id: int, owner: str, epoch: int, position: Position, caution: Caution = CALM
+) -> bool:
+    """Write a position down if it is still ours: the epoch is the fencing token. Returns whether it was.
+
+    A position that has moved is worked on without ``caution`` from then on, unless told otherwise.
+    """
     cursor = database.execute(
         _SETTLE,
         {
@@ -157,6 +169,9 @@ def settle(database: Database, position_id: int, owner: str, epoch: int, positio
             "target": position.target,
             "target_floor": position.target_floor,
             "after_id": position.after_id,
+            "stalls": caution.stalls,
+            "suspect_id": caution.suspect_id,
+            "suspect_tries": caution.suspect_tries,
         },
     )
     return cursor.rowcount == 1

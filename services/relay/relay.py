@@ -1,7 +1,8 @@
 """The relay's loop: read a chunk in order, publish it, and only then count it as done.
 
-Invariant: the position moves over a row only after its delivery report, so a crash anywhere leads to rows published
-again, never to rows left out. Per aggregate, first copies stand in the log in version order, with any number of relays.
+Invariant: the position moves over a row only after its delivery report, or together with its entry in the parking lot.
+So a crash anywhere leads to rows published again, never to rows left out. Per aggregate, first copies stand in the log
+in version order, with any number of relays.
 
 Not promised: that a row is published once. Between the report and the settle there is a moment in which a crash makes a
 duplicate; consumers have an inbox for it.
@@ -11,27 +12,27 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
-from prometheus_client import Counter, Gauge, Histogram
 from psycopg import InterfaceError, OperationalError
 
 from services.relay import identity
 from services.relay import position as place
+from services.relay.breaker import Breaker
+from services.relay.caution import CALM, LONE_TRIES, Care, Caution
 from services.relay.errors import StandbyError
+from services.relay.failures import ATTEMPTS, Fault
 from services.relay.lanes import Held, Lanes, fair_share
+from services.relay.parking import Parked, Parking
 from services.relay.position import Database, Position, Row
-from services.relay.transports import Transport
+from services.relay.redrive import redrive
+from services.relay.telling import Teller
+from services.relay.transports import Published, Transport
+from shared.errors import FencedError
 from shared.failpoints import Failpoint, reach
-from shared.logs import get_logger
 from shared.retry import Backoff
 
-PUBLISHED = Counter("outbox_events_published_total", "Rows acknowledged by their receiver", ["destination"])
-FAILED = Counter("outbox_chunks_failed_total", "Chunks that their receiver did not take whole", ["destination"])
-CHUNK_SECONDS = Histogram("outbox_batch_duration_seconds", "From reading a chunk to its last report", ["destination"])
-LANES_OWNED = Gauge("relay_lanes_owned", "Lanes that this relay holds", ["destination"])
-BREAKER_OPEN = Gauge("relay_breaker_state", "1 while the receiver is away and waited for", ["destination"])
-
-log = get_logger(__name__)
+PROBE_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +49,29 @@ class Pace:
 
 
 @dataclass(slots=True)
-class _Session:
+class Session:
     """What a relay holds in memory. It ends with its connection: after a loss the table is read again."""
 
     database: Database
     lanes: Lanes
+    parking: Parking
     held: list[Held] = field(default_factory=list)
+    care: dict[int, Care] = field(default_factory=dict)
     sequence_floor: int = 0
-    settled: dict[int, Position] = field(default_factory=dict)
+    settled: dict[int, tuple[Position, Caution]] = field(default_factory=dict)
     published_since_settle: int = 0
     next_renewal: float = 0.0
     next_settle: float = 0.0
     lease_ends: float = 0.0
+
+    def hold(self, held: list[Held]) -> None:
+        """Hold exactly these positions, as they stand in the table, with the care that each has needed so far."""
+        self.care = {each.position_id: self.care.get(each.position_id) or Care(each.caution) for each in held}
+        self.settled = {each.position_id: (each.position, self.care[each.position_id].caution) for each in held}
+        self.held = held
+
+    def all_lanes(self) -> dict[int, Held]:
+        return {lane: held for held in self.held for lane in held.lanes}
 
 
 class Relay:
@@ -79,11 +91,11 @@ class Relay:
         self._destination = destination
         self._name = name
         self._pace = pace
-        self._session: _Session | None = None
-        self._broker_backoff = Backoff(first_seconds=0.1, ceiling_seconds=2.0)
+        self._session: Session | None = None
+        self._breaker = Breaker()
         self._database_backoff = Backoff(first_seconds=0.1, ceiling_seconds=2.0)
-        self._blocked_until = 0.0
         self._delay = pace.idle_poll_seconds
+        self._tell = Teller(name, destination)
 
     def run(self, stop: threading.Event) -> None:
         """Relay until stopped; the chunk in hand is finished and settled, and the lanes are given back."""
@@ -94,13 +106,15 @@ class Relay:
     def step(self) -> float:
         """Do one unit of work, at most one chunk per position held. Returns the seconds to wait before the next."""
         try:
-            published = self._work()
+            moved = self._work()
         except (OperationalError, InterfaceError, StandbyError) as error:
             return self._lose_connection(error)
         self._database_backoff.reset()
         # Quick while events come, ever slower while none do: an idle relay costs next to nothing.
-        self._delay = 0.0 if published else min(self._pace.idle_poll_seconds, self._delay * 1.5 + 0.001)
-        return max(self._pace.poll_seconds, self._delay)
+        self._delay = 0.0 if moved else min(self._pace.idle_poll_seconds, self._delay * 1.5 + 0.001)
+        if self._breaker.is_open:
+            return max(self._pace.poll_seconds, self._breaker.remaining())
+        return 0.0 if self._is_behind() else max(self._pace.poll_seconds, self._delay)
 
     def drain_once(self) -> int:
         """Publish what is committed now, settle it, give the lanes back, and return how many rows that was.
@@ -117,16 +131,20 @@ class Relay:
         session = self._session or self._open()
         if time.monotonic() >= session.next_renewal:
             self._renew(session)
-        if time.monotonic() < self._blocked_until or not session.held:
+        if self._breaker.blocks() or not session.held:
             return 0
-        published = self._advance_all(session)
+        moved = self._redrive(session) + self._advance_all(session)
         if session.published_since_settle and time.monotonic() >= session.next_settle:
             self._settle(session)
-        return published
+        return moved
+
+    def _is_behind(self) -> bool:
+        """Tell whether a pass is in hand, so that there is more to read at once."""
+        return self._session is not None and any(held.position.target is not None for held in self._session.held)
 
     # Session and leases
 
-    def _open(self) -> _Session:
+    def _open(self) -> Session:
         database = self._connect()
         try:
             identity.check(database)
@@ -135,10 +153,10 @@ class Relay:
             raise
         self._transport.open()
         lanes = Lanes(database, self._destination, self._name, self._pace.lease_seconds)
-        self._session = _Session(database, lanes)
+        self._session = Session(database, lanes, Parking(database, self._destination, self._name))
         return self._session
 
-    def _renew(self, session: _Session) -> None:
+    def _renew(self, session: Session) -> None:
         """Show that this relay lives, extend its leases, and take or give lanes for a fair share."""
         begun = time.monotonic()
         drawn = place.last_drawn_id(session.database)
@@ -152,9 +170,11 @@ class Relay:
         share = fair_share(living)
         taken = session.lanes.take(held, share)
         held = session.lanes.merge(session.lanes.share_out(held + taken, share))
-        self._tell_change(session.held, held)
-        session.held = held
-        session.settled = {each.position_id: each.position for each in held}
+        self._tell.taken(taken)
+        self._tell.lanes(session.held, held)
+        session.hold(held)
+        session.parking.look(session.all_lanes())
+        self._tell.in_lot(session.parking.counts(session.all_lanes()))
 
     def _lose_connection(self, error: Exception) -> float:
         # What was remembered may be ahead of the table, and after a crash of the server even ahead of its memory.
@@ -162,13 +182,7 @@ class Relay:
             self._session.database.close()
             self._session = None
         delay = self._database_backoff.next()
-        log.warning(
-            "database away, positions forgotten",
-            relay=self._name,
-            destination=self._destination,
-            retry_in_seconds=round(delay, 3),
-            detail=str(error).splitlines()[0] if str(error) else type(error).__name__,
-        )
+        self._tell.database_away(error, delay)
         return delay
 
     def _give_back(self) -> None:
@@ -183,131 +197,185 @@ class Relay:
         try:
             self._give_back()
         except (OperationalError, InterfaceError) as error:
-            log.warning("left without settling", relay=self._name, destination=self._destination, detail=str(error))
+            self._tell.left_unsettled(error)
         self._transport.close()
 
     # Read, publish, settle
 
-    def _advance_all(self, session: _Session) -> int:
+    def _advance_all(self, session: Session) -> int:
         """Move every position on by one chunk towards what is visible now."""
         target, floor_id = self._look(session)
-        published = 0
-        for index, held in enumerate(session.held):
+        moved = 0
+        for held in list(session.held):
             if held.position.target is None and held.position.done == target:
                 continue
-            if time.monotonic() < self._blocked_until:
+            if self._breaker.blocks():
                 break
-            position, count = self._advance(session, held, held.position.begin(target, floor_id))
-            session.held[index] = held.at(position)
+            try:
+                position, count = self._advance(session, held, held.position.begin(target, floor_id))
+            except FencedError:
+                self._tell.fenced(held)
+                session.held.remove(held)
+                continue
+            session.held[session.held.index(held)] = held.at(position)
             session.published_since_settle += count
-            published += count
-        return published
+            moved += count
+        return moved
 
-    def _look(self, session: _Session) -> tuple[str, int]:
+    def _look(self, session: Session) -> tuple[str, int]:
         """Return what is visible now, and an id up to which nothing can be missing from it unseen."""
         return place.current_snapshot(session.database), session.sequence_floor
 
-    def _read(self, session: _Session, held: Held, position: Position) -> list[Row]:
-        return place.read(session.database, position, self._destination, held.lanes, self._pace.chunk_size)
+    def _read(self, session: Session, held: Held, position: Position) -> list[Row]:
+        return place.read(session.database, position, self._destination, held.lanes, self._chunk_size(session, held))
 
-    def _advance(self, session: _Session, held: Held, position: Position) -> tuple[Position, int]:
+    def _chunk_size(self, session: Session, held: Held) -> int:
+        return session.care[held.position_id].chunk_size(self._pace.chunk_size)
+
+    def _advance(self, session: Session, held: Held, position: Position) -> tuple[Position, int]:
+        """Move one position on by one chunk. Returns where it stands then, and how many rows that were."""
         begun = time.monotonic()
+        care, size = session.care[held.position_id], self._chunk_size(session, held)
         rows = self._read(session, held, position)
-        if rows:
-            reach(Failpoint.RELAY_AFTER_READ_BEFORE_PUBLISH)
-            count = self._publish(session, held, rows)
-            reach(Failpoint.RELAY_AFTER_PUBLISH_BEFORE_SETTLE)
-            CHUNK_SECONDS.labels(self._destination).observe(time.monotonic() - begun)
-            if count < len(rows):
-                return (position.advance(rows[count - 1].id) if count else position), count
-        if len(rows) < self._pace.chunk_size:
-            return position.finish(), len(rows)
-        return position.advance(rows[-1].id), len(rows)
+        if not rows:
+            care.rested()
+            return position.finish(), 0
+        reach(Failpoint.RELAY_AFTER_READ_BEFORE_PUBLISH)
+        free = [row for row in rows if not session.parking.blocks(row)] if session.parking else rows
+        published = self._try(session, held, position, free)
+        reach(Failpoint.RELAY_AFTER_PUBLISH_BEFORE_SETTLE)
+        self._tell.chunk_took(time.monotonic() - begun)
+        parked = self._judge(session, held, free, published)
+        passed = _passed(rows, free, published.count + (parked is not None))
+        if passed == len(rows) < size:
+            position = position.finish()
+        elif passed:
+            position = position.advance(rows[passed - 1].id)
+        if len(free) < len(rows) or parked is not None or care.caution != CALM:
+            behind = [row for row in rows[:passed] if session.parking.blocks(row)]
+            self._put_away(session, held, position, parked, behind, passed)
+        elif passed:
+            care.moved(passed)
+        return position, passed
 
-    def _publish(self, session: _Session, held: Held, rows: Sequence[Row]) -> int:
-        # By our own clock the lease must outlast the deadline; a renewal that is late is made up for first.
-        remaining = session.lease_ends - time.monotonic()
-        deadline = min(self._pace.produce_deadline_seconds, remaining)
+    def _try(self, session: Session, held: Held, position: Position, rows: Sequence[Row]) -> Published:
+        """Publish rows; the one that is suspected of having killed relays only once that is written down."""
+        care = session.care[held.position_id]
+        if rows and care.caution.is_alone(self._pace.chunk_size):
+            if care.caution.condemns(rows[0].id):
+                return Published(0, f"the relay that sent it alone ended, {LONE_TRIES} times", Fault.ROW)
+            silence = self._transport.probe(self._deadline(session))
+            if silence is not None:
+                return Published(0, silence)
+            care.caution = care.caution.trying(rows[0].id)
+            session.parking.settle(held, position, care.caution, None, [])
+        return self._publish(session, held, rows) if rows else Published(0)
+
+    def _publish(self, session: Session, held: Held, rows: Sequence[Row]) -> Published:
+        deadline = self._deadline(session)
         if deadline <= 0:
-            return 0
-        published = self._transport.publish(rows, deadline)
+            return Published(0)  # a renewal that is late is made up for first
+        silence = self._transport.probe(min(PROBE_SECONDS, deadline)) if self._breaker.is_open else None
+        if silence is not None:
+            return Published(0, silence)
+        published = self._transport.publish(rows, self._deadline(session))
         if published.count:
-            PUBLISHED.labels(self._destination).inc(published.count)
-            self._tell_published(held, rows, published.count)
+            self._tell.published(held, rows, published.count)
+        return published
+
+    def _deadline(self, session: Session) -> float:
+        """Return how long to wait for reports: by our own clock the lease has to outlast it."""
+        return min(self._pace.produce_deadline_seconds, session.lease_ends - time.monotonic())
+
+    def _judge(self, session: Session, held: Held, rows: Sequence[Row], published: Published) -> Parked | None:
+        """Do what the fault asks for. Returns the row that is at fault for good."""
+        care = session.care[held.position_id]
+        if published.error is not None and published.fault is Fault.RECEIVER:
+            delay = self._breaker.trip()
+            self._tell.receiver_away(held, len(rows), published, delay)
+            return None
+        if rows and (published.count or published.error):
+            self._breaker.close()
+            self._tell.receiver_answers()
         if published.error is None:
-            self._broker_backoff.reset()
-            BREAKER_OPEN.labels(self._destination).set(0)
+            return None
+        row = rows[published.count]
+        if published.fault is Fault.SUSPECTS:
+            care.suspects = len(rows) - published.count
         else:
-            self._open_breaker(held, len(rows), published.count, published.error)
-        return published.count
+            care.refusals = 1 if published.count else care.refusals + 1
+        self._tell.refused(held, row, published, care.refusals)
+        certain = published.fault is Fault.ROW or (published.fault is Fault.REFUSED and care.refusals >= ATTEMPTS)
+        return Parked(row, published.error, care.refusals) if certain else None
 
-    def _open_breaker(self, held: Held, expected: int, count: int, reason: str) -> None:
-        """The receiver is away: wait, however long. Nothing is parked and no attempt is counted for it."""
-        delay = self._broker_backoff.next()
-        self._blocked_until = time.monotonic() + delay
-        FAILED.labels(self._destination).inc()
-        BREAKER_OPEN.labels(self._destination).set(1)
-        log.warning(
-            "chunk not acknowledged",
-            relay=self._name,
-            destination=self._destination,
-            epoch=held.epoch,
-            rows=expected,
-            acknowledged=count,
-            retry_in_seconds=round(delay, 3),
-            detail=reason,
-        )
+    def _put_away(
+        self,
+        session: Session,
+        held: Held,
+        position: Position,
+        parked: Parked | None,
+        behind: Sequence[Row],
+        passed: int,
+    ) -> None:
+        """Write the position down at once, together with the rows that it passes unpublished. Raises FencedError."""
+        care = session.care[held.position_id]
+        if passed:
+            care.moved(passed)
+        else:
+            care.caution = care.caution.relieved()
+        session.parking.settle(held, position, care.caution, parked, behind)
+        session.settled[held.position_id] = (position, care.caution)
+        self._tell.put_away(held, parked, behind)
 
-    def _settle(self, session: _Session) -> None:
+    def _redrive(self, session: Session) -> int:
+        """Send again what a person has asked for, and what is no longer held by anything."""
+
+        def publish(held: Held, row: Row) -> Published:
+            published = self._publish(session, held, [row])
+            self._judge_redriven(held, row, published)
+            return published
+
+        return redrive(session.parking, session.all_lanes(), publish) if session.parking else 0
+
+    def _judge_redriven(self, held: Held, row: Row, published: Published) -> None:
+        if published.error is None:
+            return
+        if published.fault is Fault.RECEIVER:
+            self._tell.receiver_away(held, 1, published, self._breaker.trip())
+        else:
+            self._tell.refused(held, row, published, attempt=1)
+
+    def _settle(self, session: Session) -> None:
         """Write down the positions that have moved; drop those that belong to somebody else by now."""
         drawn = place.last_drawn_id(session.database)
         wrote = False
         kept = []
         for held in session.held:
-            before = session.settled.get(held.position_id)
-            if not _worth_writing(before, held.position, session.published_since_settle):
+            before, now = session.settled.get(held.position_id), (held.position, session.care[held.position_id].caution)
+            if not _worth_writing(before, now, session.published_since_settle):
                 kept.append(held)
-            elif place.settle(session.database, held.position_id, self._name, held.epoch, held.position):
+            elif place.settle(session.database, held.position_id, self._name, held.epoch, *now):
                 wrote = True
                 kept.append(held)
-                session.settled[held.position_id] = held.position
+                session.settled[held.position_id] = now
             else:
-                log.warning("fenced", relay=self._name, destination=self._destination, epoch=held.epoch)
+                self._tell.fenced(held)
         session.held = kept
         if wrote:
             session.sequence_floor = max(session.sequence_floor, drawn)
         session.published_since_settle = 0
         session.next_settle = time.monotonic() + self._pace.settle_seconds
 
-    # Telling
 
-    def _tell_published(self, held: Held, rows: Sequence[Row], count: int) -> None:
-        log.info(
-            "chunk published",
-            relay=self._name,
-            destination=self._destination,
-            epoch=held.epoch,
-            lanes=held.lanes,
-            first_id=rows[0].id,
-            last_id=rows[count - 1].id,
-            count=count,
-        )
-
-    def _tell_change(self, before: Sequence[Held], after: Sequence[Held]) -> None:
-        lanes = sorted(lane for held in after for lane in held.lanes)
-        LANES_OWNED.labels(self._destination).set(len(lanes))
-        if lanes != sorted(lane for held in before for lane in held.lanes):
-            log.info(
-                "lanes changed",
-                relay=self._name,
-                destination=self._destination,
-                lanes=lanes,
-                epochs=[held.epoch for held in after],
-            )
+def _passed(rows: Sequence[Row], free: Sequence[Row], done: int) -> int:
+    """Return how many rows lie before the first that was free to go and did not; held ones between them count."""
+    return len(rows) if done == len(free) else rows.index(free[done])
 
 
-def _worth_writing(before: Position | None, now: Position, published: int) -> bool:
+def _worth_writing(before: tuple[Position, Caution] | None, now: tuple[Position, Caution], published: int) -> bool:
     """An idle relay sees a new snapshot at every poll; it writes only what spares a restarted one some work."""
+    if before is None or before[1] != now[1]:
+        return True
     if before == now:
         return False
-    return published > 0 or before is None or now.floor_id > before.floor_id or now.target != before.target
+    return published > 0 or now[0].floor_id > before[0].floor_id or now[0].target != before[0].target

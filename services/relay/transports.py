@@ -5,7 +5,8 @@ count may still have arrived; it will be sent again, with the same event id.
 """
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, Protocol
@@ -15,16 +16,20 @@ from celery import Celery
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from kombu.exceptions import OperationalError
 
+from services.relay.failures import Fault, RowFaultError, of_kafka
+from services.relay.limits import TopicLimits
 from services.relay.position import Row
 from shared.envelope import Envelope, to_headers
 
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """How far a chunk came: the first ``count`` rows are acknowledged; ``error`` says why not all."""
+    """How far a chunk came: the first ``count`` rows are acknowledged; ``error`` says why not the next, and ``fault``
+    whose fault that is."""
 
     count: int
     error: str | None = None
+    fault: Fault = Fault.RECEIVER
 
 
 class Transport(Protocol):
@@ -32,9 +37,13 @@ class Transport(Protocol):
         """Make the client now, so that the first chunk need not wait for it. Does not wait for the receiver."""
         ...
 
+    def probe(self, deadline_seconds: float) -> str | None:
+        """Ask the receiver for a sign of life. Returns None, or why there was none."""
+        ...
+
     def publish(self, rows: Sequence[Row], deadline_seconds: float) -> Published:
         """Send rows in order and wait for every report, at most until the deadline. Raises nothing for a receiver that
-        is away: that is a result."""
+        is away or a row that cannot be sent: these are results."""
         ...
 
     def close(self) -> None: ...
@@ -50,39 +59,96 @@ class KafkaTransport:
     def __init__(self, config: Mapping[str, Any], topics: Mapping[str, str]) -> None:
         self._config = dict(config)
         self._topics = topics
+        self._limits = TopicLimits(self._config)
         self._producer: Producer | None = None
 
     def open(self) -> None:
         self._client()
 
+    def probe(self, deadline_seconds: float) -> str | None:
+        try:
+            self._client().list_topics(next(iter(self._topics.values())), timeout=deadline_seconds)
+        except KafkaException as error:
+            return _reason(error)
+        return None
+
     def publish(self, rows: Sequence[Row], deadline_seconds: float) -> Published:
-        producer = self._client()
-        reports = _Reports(len(rows))
         deadline = time.monotonic() + deadline_seconds
         try:
-            for index, row in enumerate(rows):
-                self._produce(producer, row, partial(reports.take, index), deadline)
-        except (KafkaException, BufferError) as error:
-            reports.errors.append(str(error))
-        while reports.waiting and not reports.errors and time.monotonic() < deadline:
-            producer.poll(min(0.1, max(0.0, deadline - time.monotonic())))
-        if reports.count == len(rows):
-            return Published(len(rows))
-        reason = reports.reason(deadline_seconds)
-        self.close()
-        return Published(reports.acknowledged_prefix(), reason)
+            sound, refusal = self._sound(rows, deadline)
+        except KafkaException as error:
+            return Published(0, f"the topics' limits are not known: {_reason(error)}")
+        published = self._send(sound, deadline_seconds, deadline)
+        if refusal is None or published.error is not None:
+            return published
+        return Published(published.count, refusal, Fault.ROW)
 
     def close(self) -> None:
         """Give up what is on its way and forget the producer."""
-        if self._producer is not None:
-            self._producer.purge()
-            self._producer.flush(0)
-            self._producer = None
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            producer.purge()
+            with suppress(KafkaException):  # an end that is known by now
+                producer.flush(0)
+
+    def _sound(self, rows: Sequence[Row], deadline: float) -> tuple[Sequence[Row], str | None]:
+        """Return the rows before the first that can never be sent, and what is wrong with that one."""
+        if not self._limits.known():
+            self._learn_limits(deadline)
+        for index, row in enumerate(rows):
+            if self._refusal(row) is not None:
+                self._learn_limits(deadline)  # it may have been raised, so that this row can be sent now
+                refusal = self._refusal(row)
+                if refusal is not None:
+                    return rows[:index], refusal
+        return rows, None
+
+    def _refusal(self, row: Row) -> str | None:
+        topic = self._topics.get(row.aggregate_type)
+        if topic is None:
+            return f"no topic takes events of the aggregate type {row.aggregate_type!r}"
+        if not row.aggregate_id:
+            return "it has no aggregate id, and an empty key would scatter its aggregate over the partitions"
+        size = len(row.payload) + ENVELOPE_BYTES + 2 * len(row.aggregate_id)
+        if size > self._limits.of(topic):
+            return f"about {size} bytes are more than {topic} takes (max.message.bytes={self._limits.of(topic)})"
+        return None
+
+    def _learn_limits(self, deadline: float) -> None:
+        before = (self._limits.batch_bytes(), self._limits.record_bytes())
+        self._limits.learn(self._topics.values(), deadline - time.monotonic())
+        if before != (self._limits.batch_bytes(), self._limits.record_bytes()):
+            self.close()  # nothing is on its way here; the next producer has the new sizes
+
+    def _send(self, rows: Sequence[Row], deadline_seconds: float, deadline: float) -> Published:
+        producer = self._client()
+        reports = _Reports(len(rows))
+        try:
+            for index, row in enumerate(rows):
+                self._produce(producer, row, partial(reports.take, index), deadline)
+            while reports.waiting and not reports.errors and time.monotonic() < deadline:
+                producer.poll(min(0.1, max(0.0, deadline - time.monotonic())))
+        except KafkaException as error:
+            reports.errors.append(error.args[0])
+            self._hear_out(producer)
+        except BufferError:
+            pass  # no room until the deadline: the same as no report
+        if reports.count == len(rows):
+            return Published(len(rows))
+        self.close()
+        return reports.failure(deadline_seconds)
+
+    def _hear_out(self, producer: Producer) -> None:
+        """Take the reports that say what a producer has died of."""
+        for _ in range(5):
+            with suppress(KafkaException):
+                producer.poll(0.02)
 
     def _client(self) -> Producer:
         # Made in the thread that uses it: a producer does not survive a fork.
         if self._producer is None:
-            self._producer = Producer(self._config)
+            sizes = {"batch.size": self._limits.batch_bytes(), "message.max.bytes": self._limits.record_bytes()}
+            self._producer = Producer(self._config | sizes)
         return self._producer
 
     def _produce(self, producer: Producer, row: Row, on_delivery: Any, deadline: float) -> None:
@@ -98,13 +164,20 @@ class KafkaTransport:
                 producer.poll(0.05)
 
     def _message(self, row: Row) -> dict[str, Any]:
-        assert row.aggregate_id, "an empty key would scatter an aggregate over the partitions"
         return {
             "topic": self._topics[row.aggregate_type],
             "key": row.aggregate_id.encode(),
             "value": row.payload,
             "headers": to_headers(_envelope(row)),
         }
+
+
+ENVELOPE_BYTES = 600
+"""Room for the headers and the batch around one record, besides its payload, its key and its subject."""
+
+
+_PURGED = (KafkaError._PURGE_QUEUE, KafkaError._PURGE_INFLIGHT)
+"""What we have given up ourselves is no news."""
 
 
 class _Reports:
@@ -114,21 +187,23 @@ class _Reports:
         self._acknowledged = [False] * expected
         self.waiting = expected
         self.count = 0
-        self.errors: list[str] = []
+        self.errors: list[KafkaError] = []
 
     def take(self, index: int, error: KafkaError | None, _message: Message) -> None:
         self.waiting -= 1
         if error is None:
             self._acknowledged[index] = True
             self.count += 1
-        else:
-            self.errors.append(error.str())
+        elif error.code() not in _PURGED:
+            self.errors.append(error)
 
-    def acknowledged_prefix(self) -> int:
-        return [*self._acknowledged, False].index(False)
-
-    def reason(self, deadline_seconds: float) -> str:
-        return self.errors[0] if self.errors else f"no report within {deadline_seconds:.1f} s"
+    def failure(self, deadline_seconds: float) -> Published:
+        """Say how far the chunk came and why no farther. The receiver's refusal explains what came after it."""
+        prefix = [*self._acknowledged, False].index(False)
+        faults = [(of_kafka(error, len(self._acknowledged)), error.str()) for error in self.errors]
+        faults.sort(key=lambda each: each[0] is Fault.RECEIVER)
+        fault, reason = faults[0] if faults else (Fault.RECEIVER, f"no report within {deadline_seconds:.1f} s")
+        return Published(prefix, reason, fault)
 
 
 class CeleryTransport:
@@ -143,6 +218,14 @@ class CeleryTransport:
     def open(self) -> None:
         self._client()
 
+    def probe(self, deadline_seconds: float) -> str | None:
+        try:
+            with self._client().connection_for_write() as connection:
+                connection.ensure_connection(max_retries=1, timeout=deadline_seconds)
+        except (OperationalError, OSError) as error:
+            return str(error)
+        return None
+
     def publish(self, rows: Sequence[Row], deadline_seconds: float) -> Published:
         app = self._client()
         deadline = time.monotonic() + deadline_seconds
@@ -151,6 +234,8 @@ class CeleryTransport:
                 return Published(count, f"the queue took {count} of {len(rows)} within {deadline_seconds:.1f} s")
             try:
                 self._send(app, row)
+            except RowFaultError as error:
+                return Published(count, str(error), Fault.ROW)
             except (OperationalError, OSError) as error:
                 self.close()
                 return Published(count, str(error))
@@ -167,9 +252,11 @@ class CeleryTransport:
         return self._app
 
     def _send(self, app: Celery, row: Row) -> None:
+        with _blaming(row):
+            task, command = self._tasks[row.type], msgspec.json.decode(row.payload)
         app.send_task(
-            self._tasks[row.type],
-            kwargs={"event_id": str(row.event_id), "command": msgspec.json.decode(row.payload)},
+            task,
+            kwargs={"event_id": str(row.event_id), "command": command},
             task_id=str(row.event_id),
             queue=self._queue,
             headers={"traceparent": row.traceparent} if row.traceparent else {},
@@ -190,3 +277,19 @@ def _envelope(row: Row) -> Envelope:
         occurred_at=row.occurred_at,
         traceparent=row.traceparent,
     )
+
+
+@contextmanager
+def _blaming(row: Row) -> Iterator[None]:
+    """Turn what is wrong with the row's own content into its fault."""
+    try:
+        yield
+    except KeyError as error:
+        raise RowFaultError(f"no task takes commands of the type {row.type!r}") from error
+    except msgspec.DecodeError as error:
+        raise RowFaultError(f"its payload cannot be read: {error}") from error
+
+
+def _reason(error: KafkaException) -> str:
+    cause = error.args[0]
+    return cause.str() if isinstance(cause, KafkaError) else str(error)

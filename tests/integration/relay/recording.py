@@ -49,6 +49,9 @@ class RecordingTransport:
     def open(self) -> None:
         """Nothing to make."""
 
+    def probe(self, deadline_seconds: float) -> str | None:
+        return None
+
     def publish(self, rows: Sequence[Row], deadline_seconds: float) -> Published:
         count = len(rows)
         if self._random.random() < self._failure_rate:

@@ -1,19 +1,23 @@
 """Events on their way to a real Kafka: order, key, headers, bytes, and a broker that is away."""
 
+import os
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
 from confluent_kafka import OFFSET_BEGINNING, Consumer, Message, TopicPartition
+from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
+from services.relay.failures import Fault
+from services.relay.limits import TopicLimits
 from services.relay.position import Row
 from services.relay.transports import KafkaTransport, Published
 from shared import envelope
 from shared.events import OrderConfirmed
 from shared.kafka import producer_config
 from shared.outbox import new_event
-from tests.conftest import TopicFactory
+from tests.conftest import TopicFactory, eventually
 
 
 def row(number: int, aggregate_id: str, version: int) -> Row:
@@ -36,6 +40,28 @@ def read_all(bootstrap: str, topic: str, expected: int) -> list[Message]:
         messages += [message for message in batch if message.error() is None]
     reader.close()
     return messages
+
+
+def set_limit(bootstrap: str, topic: str, max_bytes: int) -> None:
+    entry = ConfigEntry("max.message.bytes", str(max_bytes), incremental_operation=AlterConfigOpType.SET)
+    resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
+    admin = AdminClient({"bootstrap.servers": bootstrap})
+    for answer in admin.incremental_alter_configs([resource]).values():
+        answer.result(10)
+
+    def told() -> bool:
+        limits = TopicLimits({"bootstrap.servers": bootstrap})
+        limits.learn([topic], 5)
+        return limits.of(topic) == max_bytes
+
+    eventually(told, 10, "the broker tells the new limit")
+
+
+@pytest.fixture
+def transport(kafka: str, topic: TopicFactory) -> Iterator[KafkaTransport]:
+    transport = KafkaTransport(producer_config(kafka, "test"), {"order": topic()})
+    yield transport
+    transport.close()
 
 
 @pytest.fixture
@@ -77,22 +103,72 @@ def test_a_broker_that_is_away_is_a_result(away: KafkaTransport) -> None:
     """Nothing is counted, nothing is raised, and the deadline holds."""
     published = away.publish([row(1, "order-1", 1)], deadline_seconds=0.3)
     assert published.count == 0
-    assert published.error == "no report within 0.3 s"
+    assert published.fault is Fault.RECEIVER
+    assert "Timed out" in (published.error or "")
 
 
-def test_after_a_failure_the_next_attempt_begins_afresh(kafka: str, topic: TopicFactory, away: KafkaTransport) -> None:
+def test_after_a_failure_the_next_attempt_begins_afresh(kafka: str, topic: TopicFactory) -> None:
     """Nothing that was given up is sent later, behind the back of the next attempt."""
     name = topic()
-    rows = [row(1, "order-1", 1), row(2, "order-1", 2)]
-    away.publish(rows, deadline_seconds=0.2)
-    away._config |= {"bootstrap.servers": kafka}
-    away._topics = {"order": name}
-    assert away.publish(rows[1:], 20) == Published(1)
-    (message,) = read_all(kafka, name, 1)
-    assert b'"invoice_number":"2"' in (message.value() or b"")
+    transport = KafkaTransport(producer_config(kafka, "test"), {"order": name})
+    rows = [row(n, "order-1", n) for n in range(1, 4)]
+    assert transport.publish(rows[:1], 20) == Published(1)
+    transport.close()
+    transport._config |= {"bootstrap.servers": "127.0.0.1:9"}
+    assert transport.publish(rows[1:], deadline_seconds=0.2) == Published(0, "no report within 0.2 s")
+    transport._config |= {"bootstrap.servers": kafka}
+    assert transport.publish(rows[2:], 20) == Published(1)
+    first, third = read_all(kafka, name, 2)
+    assert b'"invoice_number":"3"' in (third.value() or b"")
+    assert b'"invoice_number":"1"' in (first.value() or b"")
+    transport.close()
 
 
-def test_an_empty_key_is_a_bug(away: KafkaTransport) -> None:
+def test_an_empty_key_is_the_rows_fault(transport: KafkaTransport) -> None:
     """It would scatter an aggregate over the partitions."""
-    with pytest.raises(AssertionError, match="empty key"):
-        away.publish([row(1, "", 1)], 1)
+    published = transport.publish([row(1, "order-1", 1), row(2, "", 1), row(3, "order-1", 2)], 20)
+    assert (published.count, published.fault) == (1, Fault.ROW)
+    assert "no aggregate id" in (published.error or "")
+
+
+def test_one_oversized_row_takes_no_innocent_one_along(transport: KafkaTransport) -> None:
+    """It is found before anything is sent: what stands before it goes, and nothing behind it."""
+    rows = [row(n, f"order-{n}", 1) for n in range(1, 201)]
+    rows[150] = rows[150]._replace(payload=os.urandom(1_100_000))
+    published = transport.publish(rows, 20)
+    assert (published.count, published.fault) == (150, Fault.ROW)
+    assert "more than" in (published.error or "")
+    assert transport.publish(rows[151:], 20) == Published(49)
+
+
+def test_a_type_without_a_topic_is_the_rows_fault(transport: KafkaTransport) -> None:
+    """No waiting gives it one."""
+    published = transport.publish([row(1, "order-1", 1)._replace(aggregate_type="letter")], 20)
+    assert (published.count, published.fault) == (0, Fault.ROW)
+    assert "'letter'" in (published.error or "")
+
+
+def test_batches_keep_to_a_topics_own_limit(kafka: str, topic: TopicFactory) -> None:
+    """A topic may take less than the broker's default, and many small rows together are more than that."""
+    name = topic()
+    set_limit(kafka, name, 5_000)
+    small = KafkaTransport(producer_config(kafka, "test") | {"linger.ms": 50}, {"order": name})
+    rows = [row(n, "order-1", n)._replace(payload=os.urandom(1_000)) for n in range(1, 101)]
+    assert small.publish(rows, 20) == Published(100)
+    small.close()
+
+
+def test_a_limit_that_was_lowered_is_found_out_alone(kafka: str, topic: TopicFactory) -> None:
+    """The broker refuses a whole batch; that makes its rows suspects, and only the one sent alone is to blame."""
+    name = topic()
+    lowered = KafkaTransport(producer_config(kafka, "test"), {"order": name})
+    assert lowered.publish([row(1, "order-1", 1)], 20) == Published(1)
+    set_limit(kafka, name, 5_000)
+    rows = [row(2, "order-1", 2), row(3, "order-1", 3)._replace(payload=os.urandom(20_000)), row(4, "order-1", 4)]
+    together = lowered.publish(rows, 20)
+    assert together.fault is Fault.SUSPECTS
+    for suspect in rows[together.count : 1]:
+        assert lowered.publish([suspect], 20) == Published(1)
+    alone = lowered.publish([rows[1]], 20)
+    assert (alone.count, alone.fault) == (0, Fault.REFUSED)
+    lowered.close()
