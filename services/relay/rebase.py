@@ -42,10 +42,10 @@ WHERE system_identifier IS NOT NULL ORDER BY system_identifier = %(identifier)s 
 _STAND: LiteralString = """
 WITH stand AS MATERIALIZED (
   SELECT destination, lane, done, floor_id,
-    done::text NOT LIKE '%%:' AND EXISTS (
+    right(done::text, 1) <> ':' AND EXISTS (
       SELECT FROM outbox AS copied
       WHERE copied.id <= floor_id
-        AND (copied.xid::text::numeric %% 4294967296)::bigint = copied.xmin::text::bigint) AS blind
+        AND mod(copied.xid::text::numeric, 4294967296)::bigint = copied.xmin::text::bigint) AS blind
   FROM relay_position JOIN relay_lane USING (position_id, destination))
 """
 

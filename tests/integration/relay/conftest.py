@@ -19,6 +19,12 @@ def outbox_url(postgres_url: DatabaseFactory) -> str:
 @pytest.fixture
 def engine(outbox_url: str) -> Iterator[Engine]:
     engine = database.create_engine(outbox_url, None, "test", pool_size=30)
+    create_outbox(engine)
+    yield engine
+    engine.dispose()
+
+
+def create_outbox(engine: Engine) -> None:
     metadata = MetaData()
     outbox_table(metadata)
     relay_tables(metadata)
@@ -26,5 +32,3 @@ def engine(outbox_url: str) -> Iterator[Engine]:
     with engine.begin() as connection:
         connection.execute(text(FIRST_POSITIONS))
         connection.execute(text(CREATE_AGGREGATES))
-    yield engine
-    engine.dispose()

@@ -1,12 +1,14 @@
 """What retention deletes, what it never does, and what it says."""
 
 import threading
+from contextlib import suppress
 
 import pytest
 from sqlalchemy import Engine, text
 
 from services.relay import retention
 from shared import database
+from shared.errors import RefusedError
 from tests.conftest import eventually
 from tests.integration.relay.recording import Log
 from tests.integration.relay.test_rewind import QUICK, go_back, relay, write
@@ -35,7 +37,7 @@ def test_published_rows_of_the_age_go_in_batches(engine: Engine, outbox_url: str
 
 
 def test_what_is_not_published_stays_and_the_run_says_whose_lane_it_is(engine: Engine, outbox_url: str) -> None:
-    """The slowest lane is named with its owner and the next step."""
+    """The slowest lane is named with who owns it and the next step."""
     write(engine, 20)
     relay(outbox_url, Log()).drain_once()
     write(engine, 8, first=6)
@@ -43,7 +45,7 @@ def test_what_is_not_published_stays_and_the_run_says_whose_lane_it_is(engine: E
     assert purged.deleted == 20
     assert left(engine) == list(range(21, 29))
     assert "8 rows of" in purged.kept_because[0]
-    assert "its owner is relay" in purged.kept_because[0]
+    assert "no relay owns it" in purged.kept_because[0]
 
 
 def test_parked_and_held_rows_stay_and_the_run_says_so(engine: Engine, outbox_url: str) -> None:
@@ -98,8 +100,7 @@ def test_an_event_that_commits_late_outlives_retention(
         late.execute(text(ONE_EVENT))
         write(engine, 20)
         at_work.drain_once()
-        at_work._session.next_renewal = 0  # type: ignore[union-attr]  # the floor moves with a renewal
-        at_work.drain_once()
+        at_work.drain_once()  # the floor moves with a renewal
         late.commit()
     purge(outbox_url)
     assert (1 not in left(engine)) is loses
@@ -130,7 +131,8 @@ def test_retention_among_writers_relays_and_rewinds_deletes_only_what_arrived(en
             stop_writers.wait(0.1)
             deleted += purge(outbox_url, 0.3, batch=50).deleted
             if number % 10 == 9:
-                go_back(outbox_url, "earliest")
+                with suppress(RefusedError):  # everything may be gone already
+                    go_back(outbox_url, "earliest")
         stop_writers.set()
         for thread in threads[:5]:
             thread.join()
