@@ -59,6 +59,11 @@ class Care:
     refusals: int = 0
     """How often the receiver has refused the row in front."""
 
+    @classmethod
+    def of(cls, caution: Caution, rows: int) -> Self:
+        """Begin with what the table says, for as many rows as a relay may have had in hand when it died."""
+        return cls(caution, left=rows if caution != CALM else 0)
+
     def chunk_size(self, full: int) -> int:
         return 1 if self.suspects else self.caution.chunk_size(full)
 

@@ -128,19 +128,20 @@ class Parking:
 
     def look(self, lanes: Iterable[int]) -> list[Front]:
         """Read what waits on these lanes. To be called when lanes are taken, and now and then while something waits."""
-        begun = time.monotonic()
         with self._database.cursor(row_factory=class_row(Front)) as cursor:
             fronts = cursor.execute(_FRONTS, {"destination": self._destination, "lanes": list(lanes)}).fetchall()
         self._blocked = {(front.aggregate_type, front.aggregate_id) for front in fronts}
-        # A lot that is slow to read, since much is in it, is read less often.
-        self._next_look = time.monotonic() + max(LOOK_SECONDS, 20 * (time.monotonic() - begun))
         return fronts
 
     def due(self, lanes: Iterable[int]) -> list[Front]:
         """Return the rows that are to be sent again now, one an aggregate."""
         if not self._blocked or time.monotonic() < self._next_look:
             return []
-        return [front for front in self.look(lanes) if front.state != "parked"]
+        begun = time.monotonic()
+        fronts = self.look(lanes)
+        # A lot that is slow to read, since much is in it, is read less often.
+        self._next_look = time.monotonic() + max(LOOK_SECONDS, 20 * (time.monotonic() - begun))
+        return [front for front in fronts if front.state != "parked"]
 
     def counts(self, lanes: Iterable[int]) -> dict[str, int]:
         found = self._database.execute(_COUNT, {"destination": self._destination, "lanes": list(lanes)})

@@ -64,9 +64,12 @@ class Session:
     next_settle: float = 0.0
     lease_ends: float = 0.0
 
-    def hold(self, held: list[Held]) -> None:
-        """Hold exactly these positions, as they stand in the table, with the care that each has needed so far."""
-        self.care = {each.position_id: self.care.get(each.position_id) or Care(each.caution) for each in held}
+    def hold(self, held: list[Held], rows: int) -> None:
+        """Hold exactly these positions, as they stand in the table, with the care that each needs."""
+        known = {(each.position_id, each.epoch): self.care[each.position_id] for each in self.held}
+        self.care = {
+            each.position_id: known.get((each.position_id, each.epoch)) or Care.of(each.caution, rows) for each in held
+        }
         self.settled = {each.position_id: (each.position, self.care[each.position_id].caution) for each in held}
         self.held = held
 
@@ -122,7 +125,7 @@ class Relay:
         For a caller that comes again by the clock. Its clients stay open.
         """
         total = 0
-        while count := self._work():
+        while (count := self._work()) or (self._is_behind() and not self._breaker.is_open):
             total += count
         self._give_back()
         return total
@@ -172,7 +175,7 @@ class Relay:
         held = session.lanes.merge(session.lanes.share_out(held + taken, share))
         self._tell.taken(taken)
         self._tell.lanes(session.held, held)
-        session.hold(held)
+        session.hold(held, self._pace.chunk_size)
         session.parking.look(session.all_lanes())
         self._tell.in_lot(session.parking.counts(session.all_lanes()))
 

@@ -117,13 +117,13 @@ def test_a_receiver_that_is_away_is_waited_for(engine: Engine, outbox_url: str) 
 def test_an_idle_relay_writes_no_position(engine: Engine, outbox_url: str) -> None:
     """Other traffic on the server moves the snapshot at every poll; that alone is not worth a write."""
     relaying = relay(outbox_url, RecordingTransport(Log(), 0))
-    relaying.drain_once()
+    relaying.step()
     with engine.connect() as connection:
         before = connection.execute(text("SELECT array_agg(xmin::text) FROM relay_position")).scalar_one()
     for _ in range(5):
         with engine.begin() as connection:
             connection.execute(text("SELECT pg_current_xact_id()"))
-        relaying.drain_once()
+        relaying.step()
     with engine.connect() as connection:
         after = connection.execute(text("SELECT array_agg(xmin::text) FROM relay_position")).scalar_one()
     assert before == after
