@@ -19,8 +19,8 @@ from shared.events import SendInvoice
 DOMAIN: Final = "effectively-once.invalid"
 
 
-def compose(event_id: UUID, command: SendInvoice, sender: str) -> EmailMessage:
-    """Return the message. Raises MailRefused for an address that cannot stand in a header."""
+def compose(event_id: UUID, command: SendInvoice, sender: str, trace_id: str | None = None) -> EmailMessage:
+    """Return the message, naming its trace. Raises MailRefused for an address that cannot stand in a header."""
     letter = EmailMessage(policy=SMTP)
     try:
         letter["From"] = sender
@@ -32,6 +32,8 @@ def compose(event_id: UUID, command: SendInvoice, sender: str) -> EmailMessage:
     letter["Message-ID"] = f"<{event_id}@{DOMAIN}>"
     letter["X-Order-Id"] = command.order_id
     letter["X-Invoice-Number"] = command.invoice_number
+    if trace_id:
+        letter["X-Trace-Id"] = trace_id
     letter.set_content(_text(command))
     letter.add_attachment(
         render(command), maintype="application", subtype="pdf", filename=f"{command.invoice_number}.pdf"

@@ -21,6 +21,7 @@ from shared.errors import TransientError
 from shared.events import SendInvoice
 from shared.failpoints import Failpoint, reach
 from shared.logs import get_logger
+from shared.tracing import trace_id
 
 MAILS = Counter("notifications_mails_total", "Commands to send a mail, by what became of them", ["outcome"])
 
@@ -54,7 +55,7 @@ class InvoiceSender:
         if claim is None:
             return
         try:
-            self._mailer.send(compose(event_id, command, self._sender), command.email)
+            self._mailer.send(compose(event_id, command, self._sender, trace_id()), command.email)
         except TransientError as error:
             self._fail(claim, error, ledger.give_back, "not accepted")
             raise

@@ -11,6 +11,7 @@ from uuid import UUID
 import msgspec
 from celery import Celery, Task
 from celery.exceptions import Reject
+from opentelemetry.trace import SpanKind
 from sqlalchemy import Engine
 from sqlalchemy.exc import InterfaceError, OperationalError
 
@@ -24,6 +25,7 @@ from shared.database import create_engine
 from shared.errors import TransientError
 from shared.events import SendInvoice
 from shared.queue_worker import Worker, worker_app
+from shared.tracing import span
 
 TASK: Final = "notifications.send_invoice"
 
@@ -71,6 +73,7 @@ def build_app(settings: Settings, send: Send) -> Celery:
 def _register(app: Celery, settings: Settings, send: Send) -> None:
     @app.task(  # type: ignore[untyped-decorator]  # Celery ships no types
         name=TASK,
+        bind=True,
         base=KeptTask,
         autoretry_for=(TransientError, OperationalError, InterfaceError),
         max_retries=settings.retries,
@@ -79,8 +82,9 @@ def _register(app: Celery, settings: Settings, send: Send) -> None:
         retry_backoff_max=settings.retry_ceiling_seconds,
         retry_jitter=True,
     )
-    def send_invoice(*, event_id: str, command: dict[str, Any]) -> None:
-        send(*read_command(event_id, command))
+    def send_invoice(task: Task, *, event_id: str, command: dict[str, Any]) -> None:
+        with span(TASK, SpanKind.CONSUMER, (task.request.headers or {}).get("traceparent")):
+            send(*read_command(event_id, command))
 
 
 def read_command(event_id: str, command: dict[str, Any]) -> tuple[UUID, SendInvoice]:

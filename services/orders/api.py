@@ -29,7 +29,8 @@ from services.orders.errors import (
 from services.orders.order_request import read_key, read_order
 from services.orders.place_order import place_order
 from services.orders.show_order import show_order, view
-from shared.http import problem, traceparent
+from shared.http import problem
+from shared.tracing import current_traceparent
 
 PROBLEMS: dict[type[OrdersError], tuple[int, str]] = {
     UnreadableOrderError: (400, "Unreadable body"),
@@ -61,7 +62,7 @@ def add_routes(app: Flask, engine: Engine, gate: Gate, *, body_limit_bytes: int,
             order,
             key=key,
             body=body,
-            traceparent=traceparent(request.headers.get("traceparent")),
+            traceparent=current_traceparent(),
             wait_seconds=wait_seconds,
         )
         headers = {"Location": f"/orders/{placed.receipt.order_id}"}
@@ -78,7 +79,7 @@ def add_routes(app: Flask, engine: Engine, gate: Gate, *, body_limit_bytes: int,
         order = cancel_order(
             engine,
             _order_id(order_id),
-            traceparent=traceparent(request.headers.get("traceparent")),
+            traceparent=current_traceparent(),
             wait_seconds=wait_seconds,
         )
         return _answer(200, view(order))

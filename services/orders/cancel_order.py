@@ -19,7 +19,7 @@ from shared.database import transaction
 from shared.events import OrderCancelled
 
 
-def cancel_order(engine: Engine, order_id: UUID, *, traceparent: str, wait_seconds: float) -> Row[Any]:
+def cancel_order(engine: Engine, order_id: UUID, *, traceparent: str | None, wait_seconds: float) -> Row[Any]:
     """Return the cancelled order. Raises UnknownOrderError, or NotCancellableError with the state that it has."""
     with transaction(engine) as connection:
         tables.limit_waiting(connection, wait_seconds)
@@ -31,7 +31,7 @@ def cancel_order(engine: Engine, order_id: UUID, *, traceparent: str, wait_secon
     return order
 
 
-def _cancelled(order: Row[Any], traceparent: str) -> outbox.Event:
+def _cancelled(order: Row[Any], traceparent: str | None) -> outbox.Event:
     payload = OrderCancelled(
         order_id=str(order.order_id), reason="customer", currency=order.currency, amount_minor=order.amount_minor
     )

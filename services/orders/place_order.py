@@ -44,7 +44,7 @@ class Placed:
 
 
 def place_order(
-    engine: Engine, request: OrderRequest, *, key: str, body: bytes, traceparent: str, wait_seconds: float
+    engine: Engine, request: OrderRequest, *, key: str, body: bytes, traceparent: str | None, wait_seconds: float
 ) -> Placed:
     """Place the order, or find the one that this key has placed before.
 
@@ -92,7 +92,7 @@ def _receipt(order: Row[Any]) -> Receipt:
     )
 
 
-def _placed(order: Row[Any], request: OrderRequest, traceparent: str) -> outbox.Event:
+def _placed(order: Row[Any], request: OrderRequest, traceparent: str | None) -> outbox.Event:
     payload = OrderPlaced(
         order_id=str(order.order_id),
         customer_id=order.customer_id,

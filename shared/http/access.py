@@ -6,10 +6,13 @@ e-mail address or a secret.
 
 import re
 import secrets
+from contextlib import ExitStack
 
 from flask import Flask, Response, g, request
+from opentelemetry.trace import SpanKind
 from prometheus_client import Histogram
 
+from shared import tracing
 from shared.clock import monotonic
 from shared.logs import get_logger
 
@@ -31,11 +34,21 @@ def log_requests(app: Flask) -> None:
     @app.before_request
     def start() -> None:
         g.started_at = monotonic()
+        if _route() in _QUIET:
+            return
+        g.tracing = ExitStack()
+        parent = traceparent(request.headers.get("traceparent"))
+        g.tracing.enter_context(tracing.span(f"{request.method} {_route()}", SpanKind.SERVER, parent))
+
+    @app.teardown_request
+    def end(_error: BaseException | None) -> None:
+        if "tracing" in g:
+            g.tracing.close()
 
     @app.after_request
     def finish(response: Response) -> Response:
         seconds = monotonic() - g.started_at
-        route = request.url_rule.rule if request.url_rule else "(none)"
+        route = _route()
         _SECONDS.labels(request.method if request.url_rule else "(any)", route, response.status_code).observe(seconds)
         log = _log.debug if route in _QUIET else _log.info
         log(
@@ -46,3 +59,7 @@ def log_requests(app: Flask) -> None:
             seconds=round(seconds, 4),
         )
         return response
+
+
+def _route() -> str:
+    return request.url_rule.rule if request.url_rule else "(none)"

@@ -16,6 +16,7 @@ from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
 from gunicorn.glogging import Logger  # type: ignore[import-untyped]
 from prometheus_client.multiprocess import mark_process_dead
 
+from shared import tracing
 from shared.errors import ConfigurationError
 from shared.http.endpoints import MULTIPROCESS_VARIABLE
 
@@ -79,6 +80,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             self.cfg.set(name, value)
 
     def load(self) -> Flask:
+        tracing.configure(os.environ.get("INSTANCE", "api"))  # in the worker: an exporter does not survive a fork
         return self._app_factory()
 
 
