@@ -15,7 +15,7 @@ from chaos.checker.verdict import Verdict, judge, write
 from chaos.foretold import Comparison
 from chaos.run import perform
 from chaos.scenario import Promise, Scenario
-from chaos.watcher import Silent
+from chaos.watcher import Phase, Silent
 from infra.cli.console import out
 from infra.stack import open_stack
 
@@ -30,10 +30,29 @@ class Ended:
     seconds: float
     problems: tuple[str, ...]
     evidence: Path
+    phases: str
 
     @property
     def as_foretold(self) -> bool:
         return self.found.as_foretold and not (self.problems and self.scenario.promise is not Promise.BEYOND)
+
+
+class Stopwatch(Silent):
+    """Measures how long each phase of a run takes: in a series, what is not load is what one waits for."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[Phase, float] = {}
+        self._phase: Phase | None = None
+        self._since = monotonic()
+
+    def phase(self, phase: Phase) -> None:
+        now = monotonic()
+        if self._phase is not None:
+            self.seconds[self._phase] = self.seconds.get(self._phase, 0.0) + now - self._since
+        self._phase, self._since = phase, now
+
+    def __str__(self) -> str:
+        return ", ".join(f"{phase} {seconds:.0f}" for phase, seconds in self.seconds.items())
 
 
 def every_scenario() -> list[Scenario]:
@@ -77,15 +96,26 @@ def soak(seed: int, minutes: float) -> int:
 
 def _run_one(scenario: Scenario, seed: int) -> Ended:
     started = monotonic()
-    finished = perform(scenario, watcher=Silent(), seed=seed)
+    watch = Stopwatch()
+    finished = perform(scenario, watcher=watch, seed=seed)
+    watch.phase(Phase.CHECK)
     verdict = judge(finished.evidence)
     write(verdict, finished.directory)
-    seconds = monotonic() - started
-    return Ended(scenario, verdict, scenario.judged(verdict), seconds, finished.problems, finished.evidence)
+    watch.phase(Phase.PREPARE)
+    return Ended(
+        scenario=scenario,
+        verdict=verdict,
+        found=scenario.judged(verdict),
+        seconds=monotonic() - started,
+        problems=finished.problems,
+        evidence=finished.evidence,
+        phases=str(watch),
+    )
 
 
 def _line(number: int, count: int, each: Ended) -> Text:
     text = Text(f"{number}/{count}  {each.scenario.name}: {each.verdict.status}, {each.seconds:.0f} s")
+    text.append(f"  ({each.phases})", "dim")
     if each.as_foretold:
         text.stylize("green")
         return text

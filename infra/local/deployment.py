@@ -10,7 +10,7 @@ import shutil
 import urllib.error
 import urllib.request
 from collections.abc import Iterator, Mapping
-from contextlib import closing
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -28,7 +28,7 @@ from redis import Redis
 from infra.cdc import slot
 from infra.cdc.connect import connectors
 from infra.kafka.topics import admin, delete_topics, ensure_topics
-from infra.local import ports
+from infra.local import ports, templates
 from infra.local.errors import NotReadyError, StackError
 from infra.local.home import PROJECT
 from infra.local.memory import memory_bytes
@@ -165,19 +165,33 @@ class Deployment:
     def prepare(self, report: Report = _silent) -> None:
         """Make databases, roles, grants, schemas and topics. May be repeated; the servers must be up."""
         report("Making databases, roles, schemas and grants")
-        with psycopg.connect(self._stack.superuser_url("postgres"), autocommit=True) as connection:
-            # Role passwords are written for the whole server: two deployments must not do it at once.
-            connection.execute("SELECT pg_advisory_lock(20260101)")
+        with self._one_at_a_time() as connection:
             ensure_roles(connection, {role: self._stack.home.secret(role) for role in all_roles()})
+            fresh = templates.missing(connection, {kind: self.database(kind) for kind in DATABASES})
+            copied = {kind for kind in fresh if self.namespace != MAIN and templates.copy(connection, *fresh[kind])}
             for kind in DATABASES:
                 ensure_database(connection, self.database(kind), kind)
-        for kind in DATABASES:
-            with psycopg.connect(self.superuser_url(kind), autocommit=True) as connection:
-                ensure_functions(connection, kind)
-            role = owner(kind)
-            migrate(kind, self._url(kind, role), str(self._stack.home.secret_file(role)))
+        for kind in [kind for kind in DATABASES if kind not in copied]:
+            self._migrate(kind)
+        if self.namespace != MAIN and (made := fresh.keys() - copied):
+            with self._one_at_a_time() as connection:
+                for kind in sorted(made):
+                    templates.keep(connection, self.database(kind), kind)
         report("Making topics")
         ensure_topics(self._stack.servers.kafka, self.topics.values())
+
+    @contextmanager
+    def _one_at_a_time(self) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
+        """A superuser's connection: roles and templates are the whole server's, and two must not write them at once."""
+        with psycopg.connect(self._stack.superuser_url("postgres"), autocommit=True) as connection:
+            connection.execute("SELECT pg_advisory_lock(20260101)")
+            yield connection
+
+    def _migrate(self, kind: str) -> None:
+        with psycopg.connect(self.superuser_url(kind), autocommit=True) as connection:
+            ensure_functions(connection, kind)
+        role = owner(kind)
+        migrate(kind, self._url(kind, role), str(self._stack.home.secret_file(role)))
 
     def start(self, report: Report = _silent) -> None:
         """Start the processes and wait until each can do its work; those that run are not touched."""

@@ -13,6 +13,7 @@ import pytest
 from psycopg.errors import InsufficientPrivilege, OperationalError
 
 from infra.kafka.topics import admin
+from infra.local import templates
 from infra.local.deployment import Deployment
 from infra.local.services import programs
 from infra.local.stack import LocalStack
@@ -53,6 +54,41 @@ def connect(deployment: Deployment, stack: LocalStack, role: str, kind: str) -> 
 
 def test_preparing_again_changes_nothing(deployment: Deployment) -> None:
     deployment.prepare()
+
+
+_SHAPE = """
+SELECT c.relname, c.relkind, c.relowner::regrole::text, c.relacl::text[]::text,
+       pg_get_userbyid(d.datdba), d.datacl::text
+FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace, pg_database d
+WHERE n.nspname = 'public' AND d.datname = current_database() ORDER BY 1
+"""
+
+
+def test_a_copy_of_a_template_is_what_migrating_makes(stack: LocalStack, tmp_path: Path) -> None:
+    """Tables, owners and grants are the same whether a run's databases were migrated or copied."""
+    shapes = []
+    for number in range(2):
+        deployment = stack.deployment(f"shape-{uuid4().hex[:8]}-{number}", tmp_path / str(number), {})
+        if number == 0:
+            drop_templates(stack)
+        try:
+            deployment.prepare()
+            shapes.append({kind: shape(deployment, kind) for kind in GRANTS})
+        finally:
+            deployment.destroy()
+    assert shapes[0] == shapes[1]
+    assert all(shapes[0].values())
+
+
+def drop_templates(stack: LocalStack) -> None:
+    with psycopg.connect(stack.superuser_url("postgres"), autocommit=True) as connection:
+        for kind in GRANTS:
+            connection.execute(f"DROP DATABASE IF EXISTS {templates.name(kind)}".encode())
+
+
+def shape(deployment: Deployment, kind: str) -> list[tuple[object, ...]]:
+    with psycopg.connect(deployment.superuser_url(kind)) as connection:
+        return connection.execute(_SHAPE.encode()).fetchall()
 
 
 def test_starting_again_leaves_the_running_processes_alone(running: Deployment) -> None:
