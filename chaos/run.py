@@ -35,6 +35,7 @@ from chaos.stage import Stage
 from chaos.unsafe import Variant
 from chaos.watcher import Phase, Watcher
 from chaos.workload import Customers, Load
+from infra.engine import switch
 from infra.local.services import Program, programs
 from infra.local.stack import LocalStack
 from infra.stack import open_stack
@@ -175,6 +176,8 @@ class Performance:
         self._watcher.phase(Phase.START)
         archiver.start()
         self._deployment.start(self._watcher.say)
+        if self._scenario.engine == "cdc":
+            switch(self._deployment, "cdc", self._watcher.say, bootstrap=self._stack.servers.kafka)
 
     def _play(self, customers: Load, archiver: Archiver, pulse: PulseTaker) -> tuple[list[str], bool]:
         stage = self._stage()
@@ -219,7 +222,9 @@ class Performance:
     # Parts
 
     def _cast(self) -> dict[str, Program]:
-        return cast(programs(self.run), self._scenario, self._variant, self._failpoints, self._faults)
+        # Debezium begins beside relays that poll.
+        engine = "polling" if self._scenario.engine == "cdc" else self._scenario.engine
+        return cast(programs(self.run, engine), self._scenario, self._variant, self._failpoints, self._faults)
 
     def _stage(self) -> Stage:
         return Stage(

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from chaos.checker.result import Verdict
 from chaos.faults import Fault
 from chaos.foretold import Comparison, Foretold, compare
+from infra.local.services import Engine
 
 EARLIEST_ACT = 0.2
 
@@ -101,6 +102,8 @@ class Scenario:
     twin: Twin | None = None
     environment: Mapping[str, Mapping[str, str]] = field(default_factory=lambda: MappingProxyType({}))
     """Process → variables: what the system is tuned to for this scenario."""
+    engine: Engine = "polling"
+    """What publishes the events when the load begins."""
     drain_seconds: float = 75.0
     """How long nothing may get less before the wait for the end of all work is given up.
 
@@ -152,7 +155,7 @@ class Scenario:
     @property
     def local_only(self) -> bool:
         """Whether a fault needs what only the local stack has."""
-        return any(fault.local_only for fault in self.faults)
+        return self.engine == "cdc" or any(fault.local_only for fault in self.faults)
 
     @property
     def available(self) -> bool:
