@@ -16,6 +16,7 @@ Every step may be repeated, so a switch that was interrupted is ended by asking 
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from functools import partial
 from gettext import gettext as _
 
@@ -61,14 +62,10 @@ def _to_cdc(deployment: Deployment, table: Table, report: Report, bootstrap: str
     _refuse_with_parked_events(urls)
     fetch_connect(os.environ)
     ensure_topics(bootstrap, map(deployment.heartbeat_topic, OUTBOXES), partitions=1)
-    before = dict(deployment.programs)
-    try:
+    with ExitStack() as undo:
+        undo.callback(_put_back, deployment, dict(deployment.programs), urls, report)
         _start_beside_relays(deployment, urls, report)
-    except OnceError:
-        deployment.programs = before
-        deployment.start(report)
-        _drop_slots(deployment, urls)
-        raise
+        undo.pop_all()
     report(_("Stopping the relays of events"))
     deployment.programs = dict(table("cdc"))
     deployment.start(report)
@@ -89,6 +86,14 @@ def _start_beside_relays(deployment: Deployment, urls: Mapping[str, str], report
     report(_("Waiting until Debezium has confirmed a heartbeat of each outbox"))
     for kind, url in urls.items():
         slot.wait_until_confirmed(url, deployment.slot(kind), CONFIRMED_WITHIN_SECONDS)
+
+
+def _put_back(deployment: Deployment, before: dict[str, Program], urls: Mapping[str, str], report: Report) -> None:
+    """Leave things as they were: a slot that nobody reads would hold back the log."""
+    report(_("That did not work: putting everything back"))
+    deployment.programs = before
+    deployment.start(report)
+    _drop_slots(deployment, urls)
 
 
 def _to_relays(deployment: Deployment, engine: Engine, table: Table, report: Report) -> None:

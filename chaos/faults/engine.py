@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from chaos.faults import Quiet, missing
+from chaos.history import FaultPhase
 from chaos.stage import Stage
 from infra.engine import switch
 from infra.local.services import Engine
@@ -19,8 +20,11 @@ class SwitchEngine(Quiet):
         return True
 
     def inject(self, stage: Stage) -> None:
-        with stage.evidence_of(self.name, self.to, detail=f"from {stage.deployment.engine}"):
-            switch(stage.deployment, self.to, stage.say, bootstrap=stage.stack.servers.kafka)
+        detail = f"from {stage.deployment.engine}"
+        stage.record(self.name, FaultPhase.INJECT, self.to, detail=detail)
+        switch(stage.deployment, self.to, stage.say, bootstrap=stage.stack.servers.kafka)
+        # Only now: a switch that failed has changed nothing.
+        stage.record(self.name, FaultPhase.HIT, self.to, detail=detail)
 
     def probe(self, stage: Stage) -> str | None:
         table = stage.deployment.programs.values()

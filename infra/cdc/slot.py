@@ -64,8 +64,7 @@ WHERE destination = 'event' AND owner = %(owner)s
 _HELD: LiteralString = "SELECT count(*) FROM relay_position WHERE destination = 'event' AND owner = %(owner)s"
 
 _KEPT_BACK: LiteralString = """
-SELECT count(*) FROM outbox_parked JOIN outbox ON outbox.id = outbox_id
-WHERE destination = 'event' AND state <> 'discarded'
+SELECT count(*) FROM outbox_parked WHERE destination = 'event' AND state <> 'discarded'
 """
 
 _STANDING: LiteralString = """
