@@ -68,7 +68,15 @@ CONNECTOR: Mapping[str, str] = {
     "value.converter.delegate.converter.type.schemas.enable": "false",
     # The headers of an event are its contract: nothing of the connector's own among them.
     "extended.headers.enabled": "false",
-    "transforms": "outbox,noid,specversion,contenttype",
+    "transforms": "version,specversion,contenttype,outbox,noid",
+    # By way of a field: a header's literal would be read as a number, and 1.0 come out as 1.
+    "transforms.version.type": "org.apache.kafka.connect.transforms.InsertField$Value",
+    "transforms.version.static.field": "specversion",
+    "transforms.version.static.value": "1.0",
+    "transforms.specversion.type": "org.apache.kafka.connect.transforms.HeaderFrom$Value",
+    "transforms.specversion.fields": "specversion",
+    "transforms.specversion.headers": "ce_specversion",
+    "transforms.specversion.operation": "copy",
     "transforms.outbox.type": "io.debezium.transforms.outbox.EventRouter",
     "transforms.outbox.table.field.event.id": "event_id",
     "transforms.outbox.table.field.event.key": "aggregate_id",
@@ -80,9 +88,6 @@ CONNECTOR: Mapping[str, str] = {
     # The router's own header, beside ours.
     "transforms.noid.type": "org.apache.kafka.connect.transforms.DropHeaders",
     "transforms.noid.headers": "id",
-    "transforms.specversion.type": "org.apache.kafka.connect.transforms.InsertHeader",
-    "transforms.specversion.header": "ce_specversion",
-    "transforms.specversion.value.literal": '"1.0"',
     "transforms.contenttype.type": "org.apache.kafka.connect.transforms.InsertHeader",
     "transforms.contenttype.header": "content-type",
     "transforms.contenttype.value.literal": "application/json",

@@ -29,7 +29,7 @@ appender.console.layout.type = PatternLayout
 appender.console.layout.pattern = %d{ISO8601} %p %m (%c)%n
 rootLogger.level = WARN
 rootLogger.appenderRef.console.ref = console
-logger.debezium.name = io.debezium.connector
+logger.debezium.name = io.debezium.connector.postgresql.PostgresStreamingChangeEventSource
 logger.debezium.level = INFO
 """
 

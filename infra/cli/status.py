@@ -36,6 +36,8 @@ def as_object(picture: Picture) -> dict[str, Any]:
         "services": {each.name: _process(each) for each in picture.services},
         **{each.name: {**_process(each), "address": picture.addresses[each.name]} for each in picture.servers},
         "groups": {name: asdict(lag) for name, lag in picture.lag.items()},
+        "engine": picture.engine,
+        "feeds": {name: asdict(feed) for name, feed in picture.feeds.items()},
         "outbox": {
             name: {**asdict(backlog), **(asdict(picture.trend[name]) if name in picture.trend else {})}
             for name, backlog in picture.outbox.items()
@@ -64,6 +66,9 @@ def show(picture: Picture) -> None:
         out.print(_groups(picture))
     if picture.outbox:
         out.print(_outboxes(picture))
+        out.print(Text(_("Engine: "), "bold") + Text(picture.engine))
+    if picture.feeds:
+        out.print(_feeds(picture))
     if picture.invoices_without_mail is not None:
         count = picture.invoices_without_mail
         out.print(
@@ -113,6 +118,20 @@ def _outboxes(picture: Picture) -> Table:
             f"{trend.growth_per_second:+.0f}/s" if trend and backlog.pending else "–",
             drained,
             Text(str(backlog.parked), "red" if backlog.parked else "dim"),
+        )
+    return table
+
+
+def _feeds(picture: Picture) -> Table:
+    table = _table(_("connector"), _("state"), _("behind by"), _("confirmed"))
+    for name, feed in picture.feeds.items():
+        standing = feed.standing
+        confirmed = standing.confirmed_seconds if standing else None
+        table.add_row(
+            name,
+            Text(feed.state.lower(), "green" if feed.state == "RUNNING" else "red"),
+            f"{standing.behind_bytes / 1e6:.1f} MB" if standing else "–",
+            _("{age} ago").format(age=duration(confirmed)) if confirmed is not None else "–",
         )
     return table
 

@@ -6,6 +6,7 @@
     machine      memory, open files
     ports        who holds a port that we need
     data         what earlier versions and killed processes left behind
+    engine_in_force  whether what publishes events can do so
 
 A check looks and never changes anything. ``examine`` runs them all.
 """
@@ -14,6 +15,7 @@ from collections.abc import Callable, Iterable
 from gettext import gettext as _
 
 from infra.doctor.data import check_data
+from infra.doctor.engine_in_force import check_engine_in_force
 from infra.doctor.finding import Finding, Level
 from infra.doctor.machine import check_machine
 from infra.doctor.place import check_place
@@ -23,7 +25,7 @@ from infra.local.stack import LocalStack
 
 Check = Callable[[LocalStack], Iterable[Finding]]
 
-CHECKS: tuple[Check, ...] = (check_tools, check_place, check_machine, check_ports, check_data)
+CHECKS: tuple[Check, ...] = (check_tools, check_place, check_machine, check_ports, check_data, check_engine_in_force)
 
 
 INSIDE: tuple[Check, ...] = (check_machine,)

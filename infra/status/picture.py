@@ -13,6 +13,7 @@ from typing import TypeVar
 from infra.local.services import in_namespace
 from infra.local.stack import LocalStack
 from infra.status.backlog import Backlog, backlog, invoices_without_mail
+from infra.status.feeds import Feed, complaints, feeds, interrupted
 from infra.status.lag import Lag, lags
 
 T = TypeVar("T")
@@ -51,6 +52,8 @@ class Picture:
     servers: list[Process]
     services: list[Process]
     addresses: dict[str, str]
+    engine: str = "polling"
+    feeds: dict[str, Feed] = field(default_factory=dict)
     lag: dict[str, Lag] = field(default_factory=dict)
     outbox: dict[str, Backlog] = field(default_factory=dict)
     trend: dict[str, Trend] = field(default_factory=dict)
@@ -69,6 +72,9 @@ def take(stack: LocalStack, observe_seconds: float = 1.0) -> Picture:
     if not picture.services:
         return picture  # nobody has made databases and topics to be asked about, or nobody works on them
     deployment = stack.deployment()
+    picture.engine = deployment.engine
+    picture.feeds = _ask(picture, "the engine", lambda: feeds(deployment)) or {}
+    picture.trouble += _ask(picture, "the engine", lambda: [*interrupted(deployment), *complaints(picture.feeds)]) or []
     first, begun = _backlogs(stack, picture), time.monotonic()
     groups = {in_namespace(group, deployment.namespace): topics for group, topics in GROUP_TOPICS.items()}
     picture.lag = _ask(picture, "Kafka", lambda: lags(servers.kafka, groups)) or {}
