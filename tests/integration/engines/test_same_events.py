@@ -83,7 +83,9 @@ def test_the_three_engines_publish_the_same_messages(
     deployment.programs[connect().name] = connect()
     environment = {**os.environ, **deployment.environment("connect"), "CDC_SOURCES": "orders", "ORDERS_TOPIC": read}
     log = (tmp_path / "connect.log").open("wb")
-    debezium = subprocess.Popen([sys.executable, "-m", "infra.cdc"], env=environment, cwd=tmp_path, stdout=log, stderr=log)
+    debezium = subprocess.Popen(
+        [sys.executable, "-m", "infra.cdc"], env=environment, cwd=tmp_path, stdout=log, stderr=log
+    )
     try:
         address = f"127.0.0.1:{environment['HTTP_PORT']}"
         eventually(lambda: connectors(address)[0].state == "RUNNING", 60, "Debezium runs")
