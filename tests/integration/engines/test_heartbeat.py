@@ -112,6 +112,19 @@ def test_how_far_a_slot_is_can_be_told(deployment: Deployment, feed: Feed) -> No
     assert slot.standing(feed.url, "nowhere") is None
 
 
+def test_what_a_relay_keeps_back_is_counted(feed: Feed) -> None:
+    """Debezium knows of no parking, so a switch to it is refused while an event is parked or held."""
+    assert slot.kept_back(feed.url) == 0
+    add(feed.database, "parked")
+    feed.database.execute(
+        "INSERT INTO outbox_parked (outbox_id, state, attempts, last_error, destination, lane, aggregate_type, "
+        "aggregate_id) SELECT id, 'parked', 1, 'too large', destination, lane, aggregate_type, aggregate_id FROM outbox"
+    )
+    assert slot.kept_back(feed.url) == 1
+    feed.database.execute("UPDATE outbox_parked SET state = 'discarded', discarded_reason = 'test'")
+    assert slot.kept_back(feed.url) == 0
+
+
 def test_only_events_are_in_the_publication(deployment: Deployment, feed: Feed) -> None:
     """Commands never come out of the log: relays carry them."""
     changes = "SELECT count(*) FROM pg_logical_slot_peek_binary_changes(%s, NULL, NULL, %s, %s, %s, %s)"
