@@ -30,6 +30,7 @@ class Shape(StrEnum):
     SAME_KEY_AT_ONCE = "same key at once"
     SAME_KEY_LATER = "same key later"
     SAME_KEY_OTHER_BODY = "same key, another body"
+    OVERSIZED = "oversized"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +82,7 @@ def orders(workload: Workload, seed: int) -> Iterator[PlannedOrder]:
 def _order(workload: Workload, dice: random.Random, number: int) -> PlannedOrder:
     shape = _shape(workload, dice)
     currency = dice.choice(list(DECIMALS))
-    lines = _lines(dice, DECIMALS[currency], expensive=shape is Shape.DECLINED)
+    lines = _lines(dice, DECIMALS[currency], shape)
     amount_minor = sum(line["quantity"] * line["unit_price_minor"] for line in lines)
     # Customers have ids of their own, the same in every run with the same seed.
     customer = dice.randrange(workload.customers)
@@ -111,15 +112,21 @@ def _shape(workload: Workload, dice: random.Random) -> Shape:
         Shape.SAME_KEY_AT_ONCE: workload.share_same_key_at_once,
         Shape.SAME_KEY_LATER: workload.share_same_key_later,
         Shape.SAME_KEY_OTHER_BODY: workload.share_same_key_other_body,
+        Shape.OVERSIZED: workload.share_oversized,
     }
     left = 1 - sum(shares.values())
     return dice.choices([*shares, Shape.PLAIN], [*shares.values(), left])[0]
 
 
-def _lines(dice: random.Random, decimals: int, *, expensive: bool) -> list[dict[str, Any]]:
-    """One to three lines; the total stays well below the limit, or goes clearly above it."""
+def _lines(dice: random.Random, decimals: int, shape: Shape) -> list[dict[str, Any]]:
+    """One to three lines, with a total well below the limit or clearly above it. Or a hundred lines, all different."""
     unit = 10**decimals
-    if expensive:
+    if shape is Shape.OVERSIZED:
+        return [
+            {"sku": f"{dice.getrandbits(256):064x}", "quantity": 1, "unit_price_minor": dice.randint(1, 50 * unit)}
+            for _line in range(100)
+        ]
+    if shape is Shape.DECLINED:
         price = LIMIT_MAJOR * unit + dice.randrange(1, 500 * unit)
         return [{"sku": "roaster", "quantity": 2, "unit_price_minor": price}]
     return [

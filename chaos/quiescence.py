@@ -23,7 +23,8 @@ UNKNOWN = 2**62
 """Stands for what could not be counted."""
 
 _ROWS = """
-SELECT count(*) FILTER (WHERE destination = 'event'), count(*) FILTER (WHERE destination = 'command') FROM outbox
+SELECT count(*) FILTER (WHERE destination = 'event') - (SELECT count(*) FROM outbox_parked WHERE state <> 'discarded'),
+       count(*) FILTER (WHERE destination = 'command') FROM outbox
 """
 _INVOICES = "SELECT count(*) FROM invoice"
 _SENT = "SELECT count(*) FROM sent_email WHERE state = 'sent'"

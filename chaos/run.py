@@ -11,7 +11,7 @@ broken, and everything has to be done within a bound once they are whole.
 import json
 import secrets
 import threading
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -144,7 +144,7 @@ class Performance:
             problems, at_rest = self._play(customers, archiver, pulse)
             self._deployment.stop()
             pulse.stop()
-            self._observe(archiver)
+            self._observe(archiver, customers.tally.poisoned)
         return Finished(
             run=self.run,
             directory=self.directory,
@@ -200,7 +200,7 @@ class Performance:
         self._watcher.phase(Phase.DRAIN)
         return problems, self._rest(archiver).await_(self._scenario.drain_seconds, self._abandoned, self._watcher.say)
 
-    def _observe(self, archiver: Archiver) -> None:
+    def _observe(self, archiver: Archiver, poisoned: Sequence[str]) -> None:
         self._watcher.phase(Phase.OBSERVE)
         archiver.stop()
         if archiver.failure is not None:
@@ -217,7 +217,8 @@ class Performance:
         with ThreadPoolExecutor(max_workers=3, thread_name_prefix="observer") as pool:
             for done in [pool.submit(step) for step in steps]:
                 done.result()
-        write_run(self.evidence, replace(self._record, ended_at=datetime.now(UTC)))
+        expect = {**self._record.expect, "poisoned": poisoned}
+        write_run(self.evidence, replace(self._record, ended_at=datetime.now(UTC), expect=expect))
 
     # Parts
 

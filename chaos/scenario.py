@@ -43,6 +43,8 @@ class Workload:
     share_same_key_at_once: float = 0.06
     share_same_key_later: float = 0.05
     share_same_key_other_body: float = 0.03
+    share_oversized: float = 0.0
+    """Orders whose event is more than ten kilobytes; only these may be set aside, by a topic that takes less."""
 
     @property
     def orders(self) -> int:

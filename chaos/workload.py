@@ -53,6 +53,8 @@ class Tally:
     replayed: int = 0
     asked_again: int = 0
     first_order_id: str | None = None
+    poisoned: list[str] = field(default_factory=list)
+    """Orders that may be set aside by what the scenario does to such."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     @property
@@ -167,6 +169,8 @@ class Customers:
         order_id = str(answer.body["order_id"])
         with self.tally.lock:
             self.tally.placed += 1
+            if order.shape is Shape.OVERSIZED:
+                self.tally.poisoned.append(order_id)
             if order.shape is Shape.PLAIN and self.tally.first_order_id is None:
                 self.tally.first_order_id = order_id
         if order.shape is Shape.CANCELLED_AT_ONCE:

@@ -36,7 +36,11 @@ def producer_config(bootstrap_servers: str, client_id: str) -> dict[str, Any]:
 
 
 def consumer_config(
-    bootstrap_servers: str, group: str, client_id: str, group_protocol: str = "consumer"
+    bootstrap_servers: str,
+    group: str,
+    client_id: str,
+    group_protocol: str = "consumer",
+    max_poll_interval_seconds: float = 60.0,
 ) -> dict[str, Any]:
     """Settings of a group member that commits offsets itself, after the database commit."""
     config: dict[str, Any] = {
@@ -48,7 +52,7 @@ def consumer_config(
         "enable.auto.offset.store": False,
         # 'earliest' or 'latest' would jump over events in silence when the wanted offset is gone.
         "auto.offset.reset": "error",
-        "max.poll.interval.ms": 60_000,
+        "max.poll.interval.ms": round(max_poll_interval_seconds * 1000),
         # A smaller local queue, topped up at once, instead of a second's pause whenever it is full.
         "queued.min.messages": 5_000,
         "fetch.queue.backoff.ms": 10,

@@ -8,7 +8,12 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from confluent_kafka import KafkaException, TopicPartition
-from confluent_kafka.admin import AdminClient
+from confluent_kafka.admin import (  # type: ignore[attr-defined]  # documented, not in the stub
+    AdminClient,
+    AlterConfigOpType,
+    ConfigEntry,
+    ConfigResource,
+)
 from confluent_kafka.cimpl import NewPartitions
 
 from chaos.faults import Quiet, missing
@@ -109,3 +114,40 @@ class PartitionsAdded(Quiet):
 
     def probe(self, stage: Stage) -> str | None:
         return missing(stage, self.restarts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicTakesLess(Quiet):
+    """The topic takes smaller messages than before: an event that was fine when it was written cannot be published."""
+
+    topic: str
+    limit_bytes: int
+    database: str
+    patience_seconds: float = 30.0
+
+    def inject(self, stage: Stage) -> None:
+        stage.record(self.name, FaultPhase.INJECT, self.topic, detail=f"max.message.bytes={self.limit_bytes}")
+        self._limit(stage, str(self.limit_bytes))
+        if stage.wait_until(lambda: self._parked(stage), self.patience_seconds):
+            stage.record(self.name, FaultPhase.HIT, self.topic, detail=f"{self._parked(stage)} events set aside")
+
+    def heal(self, stage: Stage) -> None:
+        self._limit(stage, None)
+        stage.record(
+            self.name, FaultPhase.HEAL, self.topic, detail="takes what it took; what was set aside stays aside"
+        )
+
+    def _limit(self, stage: Stage, value: str | None) -> None:
+        operation = AlterConfigOpType.SET if value else AlterConfigOpType.DELETE
+        entry = ConfigEntry("max.message.bytes", value, incremental_operation=operation)
+        resource = ConfigResource(
+            ConfigResource.Type.TOPIC, stage.in_namespace(self.topic), incremental_configs=[entry]
+        )
+        client = admin(stage.stack.servers.kafka)
+        for answer in client.incremental_alter_configs([resource]).values():
+            answer.result()
+
+    def _parked(self, stage: Stage) -> int:
+        with stage.database(self.database) as connection:
+            row = connection.execute("SELECT count(*) FROM outbox_parked").fetchone()
+            return int(row[0]) if row else 0

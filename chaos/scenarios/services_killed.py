@@ -19,6 +19,9 @@ SERVICES = (
     "analytics-api",
     "notifications-1",
     "mail-sink",
+    "orders-housekeeper-1",
+    "billing-housekeeper-1",
+    "analytics-housekeeper-1",
 )
 
 SCENARIO = Scenario(
@@ -34,8 +37,8 @@ SCENARIO = Scenario(
         Act(
             at=0.2,
             title=_("One after the other"),
-            story=_("SIGKILL for every process of the system, one every second and a half."),
-            faults=tuple(Kill(name=f"{service}-killed", targets=(service,), pause_seconds=1.2) for service in SERVICES),
+            story=_("SIGKILL for every process of the system, one every second."),
+            faults=tuple(Kill(name=f"{service}-killed", targets=(service,), pause_seconds=0.7) for service in SERVICES),
         ),
     ),
     expect=Expectation(flags={"overlap": True}),

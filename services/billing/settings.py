@@ -16,6 +16,9 @@ class Settings:
     orders_topic: str = setting("orders.events", help="topic with the orders' events")
     consumer_group: str = setting("billing", help="Kafka group; also the consumer's name in the inbox")
     group_protocol: str = setting("consumer", help="Kafka's group protocol", choices=GROUP_PROTOCOLS)
+    max_poll_interval_seconds: float = setting(
+        60.0, help="how long a batch may take before the group gives its partitions to another", minimum=6
+    )
     batch_size: int = setting(500, help="most events in one transaction", minimum=1)
     instance: str = setting("billing", help="the process's name in logs and in the database's activity view")
     http_host: str = setting("127.0.0.1", help="address of the read-only API")

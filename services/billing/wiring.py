@@ -36,7 +36,11 @@ def build(
 def build_kafka_consumer(settings: Settings) -> KafkaConsumer:
     return KafkaConsumer(
         kafka.consumer_config(
-            settings.kafka_bootstrap_servers, settings.consumer_group, settings.instance, settings.group_protocol
+            settings.kafka_bootstrap_servers,
+            settings.consumer_group,
+            settings.instance,
+            settings.group_protocol,
+            settings.max_poll_interval_seconds,
         )
     )
 

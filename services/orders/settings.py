@@ -35,6 +35,9 @@ class ConsumerSettings:
     billing_topic: str = setting("billing.events", help="topic of billing's events")
     consumer_group: str = setting("orders", help="Kafka group, and the consumer's name in the inbox")
     group_protocol: str = setting("consumer", help="rebalance protocol of the group", choices=GROUP_PROTOCOLS)
+    max_poll_interval_seconds: float = setting(
+        60.0, help="how long a batch may take before the group gives its partitions to another", minimum=6
+    )
     batch_size: int = setting(500, help="most events in one transaction", minimum=1)
     metrics_host: str = setting("127.0.0.1", help="address of /metrics")
     metrics_port: int = setting(0, help="port of /metrics; 0: none", minimum=0)

@@ -59,7 +59,11 @@ def build_consumer(
         kafka=kafka_consumer
         or KafkaConsumer(
             kafka.consumer_config(
-                settings.kafka_bootstrap_servers, settings.consumer_group, settings.instance, settings.group_protocol
+                settings.kafka_bootstrap_servers,
+                settings.consumer_group,
+                settings.instance,
+                settings.group_protocol,
+                settings.max_poll_interval_seconds,
             )
         ),
         engine=engine

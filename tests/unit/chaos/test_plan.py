@@ -36,4 +36,4 @@ def test_outcomes_and_amounts_follow_from_the_lines() -> None:
 
 def test_every_shape_comes_up() -> None:
     """A run of the usual length has orders of every shape, so that no rule is kept for want of trying."""
-    assert {order.shape for order in islice(plan.orders(Workload(), 1), 200)} == set(Shape)
+    assert {order.shape for order in islice(plan.orders(Workload(share_oversized=0.05), 1), 300)} == set(Shape)
