@@ -1,5 +1,7 @@
 """Put billing together. The one place that knows which parts are used; each can be replaced by an argument."""
 
+from functools import partial
+
 from confluent_kafka import Consumer as KafkaConsumer
 from flask import Flask
 from sqlalchemy import Engine
@@ -9,8 +11,9 @@ from services.billing.api import create_app
 from services.billing.settings import Settings
 from shared import http, kafka
 from shared.consumer import Consumer, Handler
-from shared.database import create_engine
+from shared.database import connect, create_engine
 from shared.inbox import DatabaseInbox, Inbox
+from shared.wakeup import Wakeup
 
 
 def build(
@@ -24,7 +27,7 @@ def build(
     """Make one member of billing's consumer group; its ``run`` blocks until stopped."""
     return Consumer(
         kafka=kafka_consumer or build_kafka_consumer(settings),
-        engine=engine or build_engine(settings, pool_size=1),
+        engine=engine or _waking_engine(settings),
         inbox=inbox or DatabaseInbox(settings.consumer_group),
         handler=handler,
         group=settings.consumer_group,
@@ -47,6 +50,14 @@ def build_kafka_consumer(settings: Settings) -> KafkaConsumer:
 
 def build_engine(settings: Settings, pool_size: int = 5) -> Engine:
     return create_engine(settings.database_url, settings.database_password_file, settings.instance, pool_size)
+
+
+def _waking_engine(settings: Settings) -> Engine:
+    """Make an engine whose transactions, once they have ended, wake the relay."""
+    engine = build_engine(settings, pool_size=1)
+    access = (settings.database_url, settings.database_password_file, settings.instance)
+    Wakeup(partial(connect, *access)).after_transactions_of(engine)
+    return engine
 
 
 def build_api(settings: Settings) -> Flask:

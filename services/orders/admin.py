@@ -6,7 +6,7 @@ from typing import Any
 from flask import Blueprint
 from sqlalchemy import Engine
 
-from services.orders.backlog import backlogs
+from shared.backlog import backlogs
 from shared.database import transaction
 from shared.http import require_token
 
@@ -21,6 +21,8 @@ def admin_blueprint(engine: Engine, token_file: str) -> Blueprint:
     @admin.get("/outbox")
     def outbox() -> dict[str, Any]:
         with transaction(engine) as connection:
-            return {"destinations": [asdict(backlog) for backlog in backlogs(connection, COUNT_AT_MOST)]}
+            return {
+                "destinations": [asdict(backlog) for backlog in backlogs(connection.exec_driver_sql, COUNT_AT_MOST)]
+            }
 
     return admin

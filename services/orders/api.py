@@ -3,6 +3,7 @@
 Invariant: every error is a problem document, and whatever is wrong with a request is found before anything is written.
 """
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 from uuid import UUID
@@ -47,7 +48,10 @@ RETRY_AFTER_SECONDS = {KeyInFlightError: 1, BacklogError: 10}
 DISCARD_BYTES, DISCARD_BLOCK_BYTES = 16 * 2**20, 2**16
 
 
-def add_routes(app: Flask, engine: Engine, gate: Gate, *, body_limit_bytes: int, wait_seconds: float) -> None:
+def add_routes(
+    app: Flask, engine: Engine, gate: Gate, wake: Callable[[], None], *, body_limit_bytes: int, wait_seconds: float
+) -> None:
+    """``wake`` is called after a commit that may have written an event."""
     app.register_error_handler(OrdersError, _refused)
 
     @app.post("/orders")
@@ -65,6 +69,7 @@ def add_routes(app: Flask, engine: Engine, gate: Gate, *, body_limit_bytes: int,
             traceparent=current_traceparent(),
             wait_seconds=wait_seconds,
         )
+        wake()
         headers = {"Location": f"/orders/{placed.receipt.order_id}"}
         if placed.replayed:
             headers["Idempotency-Replayed"] = "true"
@@ -82,6 +87,7 @@ def add_routes(app: Flask, engine: Engine, gate: Gate, *, body_limit_bytes: int,
             traceparent=current_traceparent(),
             wait_seconds=wait_seconds,
         )
+        wake()
         return _answer(200, view(order))
 
 

@@ -1,88 +1,63 @@
-"""How far the relay is behind, and the gate that stops taking orders when it is too far.
+"""The gate that stops taking orders when the relay is too far behind.
 
-An order whose event does not leave is never invoiced. When the oldest unpublished event is older than a limit, saying
-503 is more honest than going on. Age, not depth: a short queue that has stood still for days is the worse one.
+An order whose event does not leave is never invoiced. When the oldest unpublished event is older than a limit, or there
+are more than a limit of them, saying 503 is more honest than going on. The age is the alarm, since a short queue that
+has stood still for days is the worse one; the number keeps a burst from growing into hours of work.
 
-Not promised: an exact count. It stops at a bound, and a late commit in the middle of a relay's pass is counted only
-when that pass ends.
+Invariant: refused means that nothing was written, taken means committed: the gate is asked before the transaction
+begins and never ends one.
 """
 
 import threading
-from dataclasses import dataclass
+from typing import Final
 
-from sqlalchemy import Connection, Engine, text
+from sqlalchemy import Engine
 
 from services.orders.errors import BacklogError
+from shared.backlog import Backlog, backlogs
 from shared.clock import monotonic
 from shared.database import transaction
 
-REFRESH_SECONDS = 1.0
-
-# What the relay itself would read next: rows behind the floor by id, and late commits below it by transaction.
-_PENDING = text("""
-SELECT stand.destination, count(pending.occurred_at) AS pending,
-       extract(epoch FROM clock_timestamp() - min(pending.occurred_at))::float AS oldest_seconds
-FROM relay_position AS stand
-CROSS JOIN LATERAL (
-  SELECT array_agg(lane) AS lanes FROM relay_lane WHERE relay_lane.position_id = stand.position_id) AS held
-LEFT JOIN LATERAL (
-  (SELECT occurred_at FROM outbox
-   WHERE id > greatest(stand.floor_id, stand.after_id) AND destination = stand.destination
-     AND lane = ANY(held.lanes) AND NOT pg_visible_in_snapshot(xid, stand.done)
-   ORDER BY id LIMIT :at_most)
-  UNION ALL
-  (SELECT occurred_at FROM pg_snapshot_xip(stand.done) AS running (xid) JOIN outbox USING (xid)
-   WHERE id > stand.after_id AND id <= stand.floor_id AND destination = stand.destination
-     AND lane = ANY(held.lanes)
-   LIMIT :at_most)) AS pending ON true
-GROUP BY stand.destination
-ORDER BY stand.destination
-""")
-
-
-@dataclass(frozen=True, slots=True)
-class Backlog:
-    destination: str
-    pending: int
-    oldest_seconds: float
-    """0 when nothing is pending."""
-
-
-def backlogs(connection: Connection, at_most: int) -> list[Backlog]:
-    """Return what is pending for each destination, counted up to ``at_most`` rows per position."""
-    rows = connection.execute(_PENDING, {"at_most": at_most})
-    return [Backlog(row.destination, row.pending, row.oldest_seconds or 0.0) for row in rows]
+REFRESH_SECONDS: Final = 1.0
+_LEISURE: Final = 20
+"""Between two looks at least so many times as long as the look took: a long backlog is counted less often."""
 
 
 class Gate:
-    """Refuses work while the backlog is too old. Asks the database once a second at most, whatever the load."""
+    """Refuses work while the backlog is too old or too large. Asks the database once a second at most. 0: no limit."""
 
-    def __init__(self, engine: Engine, limit_seconds: float) -> None:
+    def __init__(self, engine: Engine, limit_seconds: float, limit_events: int = 0) -> None:
         self._engine = engine
         self._limit_seconds = limit_seconds
-        self._oldest_seconds = 0.0
-        self._asked_at: float | None = None
+        self._limit_events = limit_events
+        self._found: list[Backlog] = []
+        self._ask_again_at = 0.0
         self._asking = threading.Lock()
 
     def check(self) -> None:
-        """Raise BacklogError while the oldest pending event is older than the limit."""
-        if not self._limit_seconds:
+        """Raise BacklogError while the backlog is beyond a limit. The answer may be a second old."""
+        if not (self._limit_seconds or self._limit_events):
             return
         self._refresh()
-        if self._oldest_seconds > self._limit_seconds:
-            raise BacklogError(
-                f"The oldest event has waited {self._oldest_seconds:.0f} s to be published, so orders are not taken "
-                "for now: they would not be invoiced. Nothing was written. Send the request again later."
-            )
+        oldest = max((each.oldest_seconds for each in self._found), default=0.0)
+        most = max((each.pending for each in self._found), default=0)
+        if self._limit_seconds and oldest > self._limit_seconds:
+            raise BacklogError(f"The oldest event has waited {oldest:.0f} s to be published, {_SO}")
+        if self._limit_events and most > self._limit_events:
+            raise BacklogError(f"More than {self._limit_events} events wait to be published, {_SO}")
 
     def _refresh(self) -> None:
-        if self._asked_at is not None and monotonic() - self._asked_at < REFRESH_SECONDS:
-            return
-        if not self._asking.acquire(blocking=False):
-            return  # another thread is asking; the last answer is good enough
+        if monotonic() < self._ask_again_at or not self._asking.acquire(blocking=False):
+            return  # the last answer is good enough, also while another thread is asking
         try:
+            begun = monotonic()
             with transaction(self._engine) as connection:
-                self._oldest_seconds = max((b.oldest_seconds for b in backlogs(connection, at_most=1)), default=0.0)
-            self._asked_at = monotonic()
+                self._found = backlogs(connection.exec_driver_sql, at_most=self._limit_events + 1)
+            self._ask_again_at = monotonic() + max(REFRESH_SECONDS, _LEISURE * (monotonic() - begun))
         finally:
             self._asking.release()
+
+
+_SO: Final = (
+    "so orders are not taken for now: they would not be invoiced. Nothing was written. Send the request again later."
+)

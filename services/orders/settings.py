@@ -23,6 +23,9 @@ class ApiSettings:
     backlog_limit_seconds: float = setting(
         900.0, help="age of the oldest unpublished event at which no more orders are taken; 0: never", minimum=0
     )
+    backlog_limit_events: int = setting(
+        100_000, help="unpublished events at which no more orders are taken; 0: any number", minimum=0
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

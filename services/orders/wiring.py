@@ -1,5 +1,7 @@
 """Put orders together. The one place that knows which parts are used; each can be replaced by an argument."""
 
+from functools import partial
+
 from confluent_kafka import Consumer as KafkaConsumer
 from flask import Flask
 from sqlalchemy import Engine
@@ -12,10 +14,11 @@ from services.orders.settings import ApiSettings, ConsumerSettings
 from services.orders.settle_orders import settle_orders
 from shared import kafka
 from shared.consumer import Consumer, Handler
-from shared.database import create_engine, transaction
+from shared.database import connect, create_engine, transaction
 from shared.http import install
 from shared.http.server import THREADS
 from shared.inbox import DatabaseInbox, Inbox
+from shared.wakeup import Wakeup
 
 
 def build_api(settings: ApiSettings, *, engine: Engine | None = None) -> Flask:
@@ -28,9 +31,12 @@ def build_api(settings: ApiSettings, *, engine: Engine | None = None) -> Flask:
         pool_timeout=settings.wait_seconds,
     )
 
+    gate = Gate(used, settings.backlog_limit_seconds, settings.backlog_limit_events)
+
     def ready() -> None:
         with transaction(used) as connection:
             tables.probe(connection)
+        gate.check()
 
     app = Flask("services.orders")
     install(app, ready)
@@ -39,7 +45,8 @@ def build_api(settings: ApiSettings, *, engine: Engine | None = None) -> Flask:
     add_routes(
         app,
         used,
-        Gate(used, settings.backlog_limit_seconds),
+        gate,
+        Wakeup(partial(connect, settings.database_url, settings.database_password_file, settings.instance)).wake,
         body_limit_bytes=settings.body_limit_bytes,
         wait_seconds=settings.wait_seconds,
     )
@@ -66,11 +73,18 @@ def build_consumer(
                 settings.max_poll_interval_seconds,
             )
         ),
-        engine=engine
-        or create_engine(settings.database_url, settings.database_password_file, settings.instance, pool_size=1),
+        engine=engine or _waking_engine(settings),
         inbox=inbox or DatabaseInbox(settings.consumer_group),
         handler=handler,
         group=settings.consumer_group,
         topics=[settings.billing_topic],
         batch_size=settings.batch_size,
     )
+
+
+def _waking_engine(settings: ConsumerSettings) -> Engine:
+    """Make an engine whose transactions, once they have ended, wake the relay."""
+    access = (settings.database_url, settings.database_password_file, settings.instance)
+    engine = create_engine(*access, pool_size=1)
+    Wakeup(partial(connect, *access)).after_transactions_of(engine)
+    return engine

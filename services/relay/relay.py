@@ -28,11 +28,17 @@ from services.relay.position import Database, Position, Row
 from services.relay.redrive import redrive
 from services.relay.telling import Teller
 from services.relay.transports import Published, Transport
+from shared import wakeup
+from shared.backlog import backlogs
 from shared.errors import FencedError
 from shared.failpoints import Failpoint, reach
 from shared.retry import Backoff
 
 PROBE_SECONDS: Final = 1.0
+STOP_SECONDS: Final = 0.25
+"""A relay that waits for signals looks so often whether it is to stop."""
+BACKLOG_SECONDS: Final = 5.0
+COUNT_AT_MOST: Final = 100_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +50,7 @@ class Pace:
     renew_seconds: float = 1.5
     produce_deadline_seconds: float = 4.0
     poll_seconds: float = 0.005
-    idle_poll_seconds: float = 0.1
+    idle_poll_seconds: float = 1.0
     settle_seconds: float = 0.2
 
 
@@ -63,6 +69,7 @@ class Session:
     next_renewal: float = 0.0
     next_settle: float = 0.0
     lease_ends: float = 0.0
+    next_count: float = 0.0
 
     def hold(self, held: list[Held], rows: int) -> None:
         """Hold exactly these positions, as they stand in the table, with the care that each needs."""
@@ -103,8 +110,20 @@ class Relay:
     def run(self, stop: threading.Event) -> None:
         """Relay until stopped; the chunk in hand is finished and settled, and the lanes are given back."""
         while not stop.is_set():
-            stop.wait(self.step())
+            self._wait(stop, self.step())
         self._leave()
+
+    def _wait(self, stop: threading.Event, seconds: float) -> None:
+        """Wait until the time is over, a writer says that it has committed, or the relay is to stop."""
+        end = time.monotonic() + seconds
+        try:
+            while self._session is not None and not stop.is_set() and (left := end - time.monotonic()) > 0:
+                if wakeup.wait_for_signal(self._session.database, min(left, STOP_SECONDS)):
+                    self._delay = 0.0
+                    end = min(end, time.monotonic() + self._breaker.remaining())
+        except (OperationalError, InterfaceError) as error:
+            end = time.monotonic() + self._lose_connection(error)
+        stop.wait(max(0.0, end - time.monotonic()))
 
     def step(self) -> float:
         """Do one unit of work, at most one chunk per position held. Returns the seconds to wait before the next."""
@@ -154,6 +173,7 @@ class Relay:
         except BaseException:
             database.close()
             raise
+        wakeup.listen(database)
         self._transport.open()
         lanes = Lanes(database, self._destination, self._name, self._pace.lease_seconds)
         self._session = Session(database, lanes, Parking(database, self._destination, self._name))
@@ -178,6 +198,14 @@ class Relay:
         session.hold(held, self._pace.chunk_size)
         session.parking.look(session.all_lanes())
         self._tell.in_lot(session.parking.counts(session.all_lanes()))
+        self._tell_backlog(session)
+
+    def _tell_backlog(self, session: Session) -> None:
+        """Say how much is pending on all lanes, whoever holds them: their owner may not be there to say it."""
+        begun = time.monotonic()
+        if begun >= session.next_count:
+            self._tell.backlog(backlogs(session.database.execute, COUNT_AT_MOST))
+            session.next_count = time.monotonic() + max(BACKLOG_SECONDS, 50 * (time.monotonic() - begun))
 
     def _lose_connection(self, error: Exception) -> float:
         # What was remembered may be ahead of the table, and after a crash of the server even ahead of its memory.

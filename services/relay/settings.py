@@ -23,7 +23,7 @@ class Settings:
     relay_renew_seconds: float = setting(1.5, help="how often leases are renewed", minimum=0.1)
     relay_produce_deadline_seconds: float = setting(4.0, help="longest wait for a chunk's reports", minimum=0.1)
     relay_poll_seconds: float = setting(0.005, help="shortest wait between two looks at the outbox", minimum=0)
-    relay_idle_poll_seconds: float = setting(0.1, help="longest wait between two looks at the outbox", minimum=0)
+    relay_idle_poll_seconds: float = setting(1.0, help="longest wait for a signal between two looks", minimum=0)
     relay_queue: str = setting("relay", help="queue of the ticks; for `worker` alone")
     relay_beat_seconds: float = setting(0.5, help="how often Beat wakes the relay; for `worker` alone", minimum=0.05)
     metrics_host: str = setting("127.0.0.1", help="address of /metrics")

@@ -1,6 +1,6 @@
 """What a relay says about itself: log lines and metrics, so that its loop can be read without them."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -12,6 +12,7 @@ from services.relay.parking import Parked
 from services.relay.position import Row
 from services.relay.redrive import about
 from services.relay.transports import Published
+from shared.backlog import Backlog
 from shared.logs import get_logger
 
 PUBLISHED = Counter("outbox_events_published_total", "Rows acknowledged by their receiver", ["destination"])
@@ -97,9 +98,11 @@ class Teller:
         for state in _STATES:
             PARKED.labels(self._destination, state).set(counts.get(state, 0))
 
-    def backlog(self, pending: int, oldest_seconds: float) -> None:
-        PENDING.labels(self._destination).set(pending)
-        OLDEST.labels(self._destination).set(oldest_seconds)
+    def backlog(self, found: Iterable[Backlog]) -> None:
+        for each in found:
+            if each.destination == self._destination:
+                PENDING.labels(each.destination).set(each.pending)
+                OLDEST.labels(each.destination).set(each.oldest_seconds)
 
     def fenced(self, held: Held) -> None:
         self._log.warning("fenced", epoch=held.epoch, lanes=held.lanes)

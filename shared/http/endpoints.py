@@ -11,6 +11,7 @@ from flask import Flask, Response
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
 
+from shared.errors import OnceError
 from shared.http.problems import unavailable
 from shared.logs import get_logger
 
@@ -29,21 +30,26 @@ def add_endpoints(app: Flask, ready: Ready) -> None:
 
     @app.get("/readyz")
     def readyz() -> Response | dict[str, str]:
-        if _is_ready(ready):
-            return {"status": "ready"}
-        return unavailable("The service is up but cannot do its work yet, because its database does not answer. Wait.")
+        why_not = _why_not_ready(ready)
+        return {"status": "ready"} if why_not is None else unavailable(why_not)
 
     @app.get("/metrics")
     def metrics() -> Response:
         return Response(generate_latest(_registry()), content_type=CONTENT_TYPE_LATEST)
 
 
-def _is_ready(ready: Ready) -> bool:
+def _why_not_ready(ready: Ready) -> str | None:
     try:
-        return ready() is not False
+        return None if ready() is not False else _NO_DATABASE
+    except OnceError as error:  # it has words of its own
+        _log.warning("not ready", reason=type(error).__name__)
+        return str(error)
     except Exception as error:  # noqa: BLE001  # whatever it is, the answer is "not ready"
         _log.warning("not ready", reason=type(error).__name__)
-        return False
+        return _NO_DATABASE
+
+
+_NO_DATABASE = "The service is up but cannot do its work yet, because its database does not answer. Wait."
 
 
 def _registry() -> CollectorRegistry:

@@ -1,5 +1,7 @@
 """Orders knows how far its relay is behind, and stops taking orders when it is too far."""
 
+import threading
+import time
 from dataclasses import replace
 
 from flask.testing import FlaskClient
@@ -8,6 +10,7 @@ from sqlalchemy import Engine, text
 from services.orders.settings import ApiSettings
 from services.orders.wiring import build_api
 from shared import outbox
+from shared.backlog import backlogs
 from shared.events import OrderConfirmed
 from tests.conftest import eventually
 from tests.integration.orders.examples import Place, order_body, order_headers
@@ -26,8 +29,8 @@ def settle_everything(engine: Engine) -> None:
 def pending(client: FlaskClient) -> int:
     answer = client.get("/admin/outbox", headers=ADMIN).json
     assert answer is not None
-    assert [each["destination"] for each in answer["destinations"]] == ["command", "event"]
-    return int(answer["destinations"][1]["pending"])
+    assert [each["destination"] for each in answer["destinations"]] == ["event"], "commands: nobody carries them here"
+    return int(answer["destinations"][0]["pending"])
 
 
 def test_pending_is_what_lies_beyond_the_relays_position(client: FlaskClient, engine: Engine, place: Place) -> None:
@@ -70,3 +73,68 @@ def test_no_order_is_taken_while_the_oldest_event_is_too_old(
     assert int(response.headers["Retry-After"]) > 0
     settle_everything(engine)
     eventually(lambda: status() == 201, describe="orders are taken again")
+
+
+def test_no_order_is_taken_while_too_many_events_wait(settings: ApiSettings, engine: Engine, place: Place) -> None:
+    """However young they are; /readyz says so too, with the reason, and both recover by themselves."""
+    for _ in range(4):
+        place()
+    client = build_api(replace(settings, backlog_limit_events=3), engine=engine).test_client()
+    assert client.post("/orders", data=order_body(), headers=order_headers()).status_code == 503
+    answer = client.get("/readyz")
+    assert answer.status_code == 503
+    assert "More than 3 events" in answer.text
+    assert int(answer.headers["Retry-After"]) > 0
+    settle_everything(engine)
+    eventually(lambda: client.get("/readyz").status_code == 200, describe="the API is ready again")
+    assert client.post("/orders", data=order_body(), headers=order_headers()).status_code == 201
+
+
+def test_around_the_switch_taken_means_written_and_refused_means_not(settings: ApiSettings, engine: Engine) -> None:
+    """Many clients at once, while the gate closes and opens and closes."""
+    app = build_api(replace(settings, backlog_limit_events=30), engine=engine)
+    answers: list[tuple[int, str]] = []
+
+    def client(number: int) -> None:
+        asking = app.test_client()
+        for n in range(25):
+            answer = asking.post("/orders", data=order_body(), headers=order_headers(f"key-{number}-{n}"))
+            order_id = answer.json["order_id"] if answer.status_code == 201 else ""  # type: ignore[index]
+            answers.append((answer.status_code, order_id))
+            if len(answers) % 60 == 0:
+                settle_everything(engine)
+            time.sleep(0.02)
+
+    threads = [threading.Thread(target=client, args=(n,)) for n in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert {status for status, _ in answers} == {201, 503}
+    with engine.connect() as connection:
+        written = set(connection.execute(text("SELECT order_id::text FROM orders")).scalars())
+        told = set(connection.execute(text("SELECT aggregate_id FROM outbox")).scalars())
+    assert written == told == {order_id for status, order_id in answers if status == 201}
+
+
+def test_a_position_that_stands_far_behind_is_looked_at_cheaply(engine: Engine) -> None:
+    """A lane that hardly anything belongs to does not make the question read the whole table."""
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE relay_position SET epoch = 1"))  # nobody carries commands, and somebody did
+        connection.execute(
+            text(
+                "INSERT INTO outbox (event_id, aggregate_type, aggregate_id, aggregate_version, destination, type,"
+                " source, dataschema, payload) SELECT gen_random_uuid(), 'order', n::text, 1, 'event', 'OrderPlaced',"
+                " '/orders', 'x', '' FROM generate_series(1, 5000) AS n"
+            )
+        )
+    with engine.connect() as connection:
+        found = backlogs(lambda query, values: connection.exec_driver_sql(query, values | {"stretch": 100}), at_most=50)
+        plan = "\n".join(
+            connection.exec_driver_sql(
+                "EXPLAIN (ANALYZE, COSTS OFF, TIMING OFF) SELECT * FROM (SELECT destination FROM outbox WHERE id > 0 "
+                "ORDER BY id LIMIT 100) AS stretch WHERE destination = 'command'"
+            ).scalars()
+        )
+    assert [(each.destination, each.pending) for each in found] == [("command", 0), ("event", 50)]
+    assert "actual rows=100" in plan
