@@ -54,8 +54,9 @@ def test_parked_and_held_rows_stay_and_the_run_says_so(engine: Engine, outbox_ur
     with engine.begin() as connection:
         connection.execute(
             text(
-                "INSERT INTO outbox_parked (outbox_id, state, attempts, last_error) "
-                "VALUES (3, 'parked', 1, 'why'), (7, 'held', 0, 'behind 3')"
+                "INSERT INTO outbox_parked (outbox_id, state, attempts, last_error, destination, lane, aggregate_type,"
+                " aggregate_id) SELECT id, CASE id WHEN 3 THEN 'parked' ELSE 'held' END, 1, 'why', destination, lane,"
+                " aggregate_type, aggregate_id FROM outbox WHERE id IN (3, 7)"
             )
         )
     purged = purge(outbox_url)

@@ -118,7 +118,11 @@ def test_a_rewind_below_what_retention_has_deleted_is_refused(engine: Engine, ou
     with engine.begin() as connection:
         connection.execute(text("UPDATE outbox SET occurred_at = occurred_at - interval '8 days' WHERE id <= 10"))
         connection.execute(
-            text("INSERT INTO outbox_parked (outbox_id, state, attempts, last_error) VALUES (3, 'parked', 1, 'why')")
+            text(
+                "INSERT INTO outbox_parked (outbox_id, state, attempts, last_error, destination, lane, aggregate_type,"
+                " aggregate_id) SELECT id, 'parked', 1, 'why', destination, lane, aggregate_type, aggregate_id"
+                " FROM outbox WHERE id = 3"
+            )
         )
     with database.connect(outbox_url, None, "operator") as connection:
         assert retention.purge(connection, 7 * 86_400).deleted == 9
