@@ -32,9 +32,13 @@ def compose(seed: int) -> Scenario:
     )
 
 
+def _is_tuned(scenario: Scenario) -> bool:
+    return bool(scenario.environment) or scenario.engine != "polling"
+
+
 def _choose(dice: random.Random) -> list[Fault]:
     """Different kinds of faults rather than the same kind thrice, and not such as need a system tuned for them."""
-    entries = [entry for entry in catalogue.survived() if not entry.scenario.environment and entry.fault.available]
+    entries = [entry for entry in catalogue.survived() if not _is_tuned(entry.scenario) and entry.fault.available]
     kinds = sorted({type(entry.fault).__name__ for entry in entries})
     return [
         dice.choice([entry.fault for entry in entries if type(entry.fault).__name__ == kind])

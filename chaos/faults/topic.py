@@ -22,6 +22,8 @@ from chaos.marks import Marks
 from chaos.stage import Stage
 from infra.kafka.topics import admin, delete_topics, ensure_topics
 
+ANSWERS_WITHIN_SECONDS = 20.0
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TopicFault(Quiet):
@@ -71,8 +73,9 @@ class RetentionBeatsConsumer(TopicFault):
             ends = self._ends(stage)
             places = [TopicPartition(topic, number, end) for (topic, number), end in ends.items() if end]
             stage.record(self.name, FaultPhase.HIT, self.topic, detail=f"everything in {len(places)} partitions goes")
-            for answer in admin(stage.stack.servers.kafka).delete_records(places).values():
-                answer.result()
+            client = admin(stage.stack.servers.kafka)  # held until the answers are in: they come through its thread
+            for answer in client.delete_records(places).values():
+                answer.result(self.patience_seconds)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +103,7 @@ class PartitionsAdded(Quiet):
         stage.record(self.name, FaultPhase.INJECT, self.topic)
         stage.record(self.name, FaultPhase.HIT, self.topic, detail=f"{self.partitions} partitions from now on")
         client: AdminClient = admin(stage.stack.servers.kafka)
-        client.create_partitions([NewPartitions(name, self.partitions)])[name].result()
+        client.create_partitions([NewPartitions(name, self.partitions)])[name].result(ANSWERS_WITHIN_SECONDS)
         stage.wait_until(lambda: self._known(client, name) == self.partitions, 10.0)
         for relay in self.restarts:
             stage.deployment.stop_process(relay)
@@ -145,7 +148,7 @@ class TopicTakesLess(Quiet):
         )
         client = admin(stage.stack.servers.kafka)
         for answer in client.incremental_alter_configs([resource]).values():
-            answer.result()
+            answer.result(ANSWERS_WITHIN_SECONDS)
 
     def _parked(self, stage: Stage) -> int:
         with stage.database(self.database) as connection:

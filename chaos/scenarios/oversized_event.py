@@ -20,9 +20,9 @@ SCENARIO = Scenario(
         Act(
             at=0.3,
             title=_("Too large"),
-            story=_("The topic of orders takes nine kilobytes at most, and a few orders need more."),
+            story=_("The topic of orders takes five kilobytes at most, compressed, and a few orders need more."),
             faults=(
-                TopicTakesLess(name="topic-takes-less", topic="orders.events", limit_bytes=9_000, database="orders"),
+                TopicTakesLess(name="topic-takes-less", topic="orders.events", limit_bytes=5_000, database="orders"),
             ),
         ),
     ),
