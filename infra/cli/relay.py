@@ -38,7 +38,7 @@ def relay() -> None:
 @_json
 def status(as_json: bool) -> None:
     """Show lanes, owners, leases, what is pending, and what is parked, of each outbox."""
-    deployment = _deployment()
+    deployment = open_stack().deployment() if as_json else _deployment()
     found = {source: ask(deployment, source, f"{source}_relay", "status") for source in SOURCES}
     if as_json:
         click.echo(json.dumps(found, indent=2))
@@ -121,14 +121,16 @@ def positions_table(source: str, positions: list[dict[str, Any]]) -> Table:
     )
     for name in (_("destination"), _("lanes"), _("owner"), _("epoch"), _("lease"), _("doing"), _("pending"),
                  _("oldest"), _("stalls")):  # fmt: skip
-        table.add_column(name)
+        table.add_column(name, min_width=15 if name == _("owner") else None)
     for each in positions:
         lease = each["lease_seconds"]
         expired = lease is not None and lease < 0
+        # Nobody has ever worked there, and there is nothing to do: a destination that this service does not use.
+        idle = not each["epoch"] and not each["pending"]
         table.add_row(
             each["destination"],
             lanes_in_short(each["lanes"]),
-            Text(each["owner"] or _("nobody"), "" if each["owner"] and not expired else "red"),
+            Text(each["owner"] or _("nobody"), "dim" if idle else "" if each["owner"] and not expired else "red"),
             str(each["epoch"]),
             "–" if lease is None else Text(_("ran out"), "red") if expired else duration(lease),
             each["doing"],

@@ -17,7 +17,7 @@ All functions here are for the primary: on a standby the list of transactions in
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import LiteralString, NamedTuple, Self
+from typing import Final, LiteralString, NamedTuple, Self
 from uuid import UUID
 
 from psycopg import Connection
@@ -101,6 +101,19 @@ SELECT {COLUMNS} FROM (
 ) AS pending
 ORDER BY id LIMIT %(limit)s
 """  # noqa: S608  # a constant of ours
+
+
+def look_by_index(database: Database) -> None:
+    """Keep this session's plans to the indexes, whatever the statistics say.
+
+    Behind a floor there are few rows or none, and the planner cannot know it. Where it believes that few rows match, as
+    it does of a table that was filled after it was analysed, it reads the whole history and sorts: 0.5 s a look at a
+    million rows instead of a millisecond.
+    """
+    database.execute("SELECT set_config(name, 'off', false) FROM unnest(%s::text[]) AS name", [_PLANS_TO_AVOID])
+
+
+_PLANS_TO_AVOID: Final = ["enable_seqscan", "enable_bitmapscan", "enable_sort"]
 
 
 def read(database: Database, position: Position, destination: str, lanes: Sequence[int], limit: int) -> list[Row]:

@@ -169,6 +169,7 @@ class Relay:
     def _open(self) -> Session:
         database = self._connect()
         try:
+            place.look_by_index(database)
             identity.check(database)
         except BaseException:
             database.close()
