@@ -67,8 +67,7 @@ def _to_cdc(deployment: Deployment, table: Table, report: Report, bootstrap: str
         _start_beside_relays(deployment, urls, report)
         undo.pop_all()
     report(_("Stopping the relays of events"))
-    deployment.programs = dict(table("cdc"))
-    deployment.start(report)
+    deployment.change(table("cdc"), report)
     for url in urls.values():
         slot.hand_over(url)
     deployment.note_engine("cdc")
@@ -81,8 +80,7 @@ def _start_beside_relays(deployment: Deployment, urls: Mapping[str, str], report
     for kind, snapshot in written.items():
         slot.wait_until_published(urls[kind], snapshot, PUBLISHED_WITHIN_SECONDS)
     report(_("Starting Debezium beside the relays"))
-    deployment.programs = {**deployment.programs, (program := connect()).name: program}
-    deployment.start(report)
+    deployment.change({**deployment.programs, connect().name: connect()}, report)
     report(_("Waiting until Debezium has confirmed a heartbeat of each outbox"))
     for kind, url in urls.items():
         slot.wait_until_confirmed(url, deployment.slot(kind), CONFIRMED_WITHIN_SECONDS)
@@ -91,8 +89,7 @@ def _start_beside_relays(deployment: Deployment, urls: Mapping[str, str], report
 def _put_back(deployment: Deployment, before: dict[str, Program], urls: Mapping[str, str], report: Report) -> None:
     """Leave things as they were: a slot that nobody reads would hold back the log."""
     report(_("That did not work: putting everything back"))
-    deployment.programs = before
-    deployment.start(report)
+    deployment.change(before, report)
     _drop_slots(deployment, urls)
 
 
@@ -101,9 +98,8 @@ def _to_relays(deployment: Deployment, engine: Engine, table: Table, report: Rep
     if any(slot.is_held(url) for url in urls.values()):
         _end_connector(deployment, urls, report)
     report(_("Starting the relays of the engine {engine}").format(engine=engine))
-    deployment.programs = dict(table(engine))
     deployment.note_engine(engine)
-    deployment.start(report)
+    deployment.change(table(engine), report)
     _drop_slots(deployment, urls)
 
 

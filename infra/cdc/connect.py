@@ -47,4 +47,4 @@ def _causes(trace: str) -> Iterator[str]:
     for number, line in enumerate(trace.splitlines()):
         text = line.strip()
         if number == 0 or text.startswith("Caused by: "):
-            yield text.removeprefix("Caused by: ").rpartition("Exception: ")[2]
+            yield text.removeprefix("Caused by: ").rpartition("Exception: ")[2].rstrip(".")

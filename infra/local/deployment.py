@@ -195,10 +195,23 @@ class Deployment:
 
     def start(self, report: Report = _silent) -> None:
         """Start the processes and wait until each can do its work; those that run are not touched."""
+        self._keep_running(report)
+        self.wait_until_ready(report)
+
+    def change(self, table: Mapping[str, Program], report: Report = _silent) -> None:
+        """Run these processes from now on, and wait for those alone that are new or not as before."""
+        changed = [program for program in table.values() if program != self.programs.get(program.name)]
+        self.programs = dict(table)
+        self._keep_running(report)
+        for program in changed:
+            if program.autostart:
+                report(f"Waiting until {program.name} can work")
+                self._wait(program, self._supervisor())
+
+    def _keep_running(self, report: Report) -> None:
         with self._stack.home.locked():
             self._claim_ports(report)
             self._supervisor().start([self._task(program) for program in self.programs.values()])
-        self.wait_until_ready(report)
 
     def stop(self) -> None:
         """Let every process finish its work in hand and end; harmless when nothing runs."""

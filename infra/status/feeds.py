@@ -65,9 +65,15 @@ def _states(deployment: Deployment) -> dict[str, ConnectorState]:
 
 
 def interrupted(deployment: Deployment) -> Iterator[str]:
-    """Say that a switch of the engine was not ended: relays run and may not take the events."""
-    if deployment.engine != "cdc" and any(slot.is_held(deployment.superuser_url(kind)) for kind in OUTBOXES):
+    """Say that the engine in force and the owner of the events' positions do not agree."""
+    held = [slot.is_held(deployment.superuser_url(kind)) for kind in OUTBOXES]
+    if deployment.engine != "cdc" and any(held):
         yield _(
             "The positions of events belong to Debezium, and it is not the engine in force: a switch was interrupted. "
             "Nothing is published until you run `once engine switch {engine}` again."
         ).format(engine=deployment.engine)
+    if deployment.engine == "cdc" and not all(held):
+        yield _(
+            "The engine is cdc, and the positions of events are nobody's: a rewind or rebase freed them, or a switch "
+            "was interrupted. Run `once engine switch polling`, which goes on from there, and then cdc again."
+        )
