@@ -15,18 +15,18 @@ SCENARIO = Scenario(
         "commit; whoever comes second finds that it was done."
     ),
     guard="inbox; partitions may be lost, effects may not",
-    workload=Workload(seconds=10.0, rate_per_second=30.0),
+    workload=Workload(seconds=24.0, rate_per_second=15.0),
     acts=(
         Act(
             at=0.3,
             title=_("Too slow"),
-            story=_("A member hangs in its transaction for nine seconds; the group waits for six."),
+            story=_("A member hangs in its transaction for fourteen seconds; the group waits for six."),
             faults=(
                 AtFailpoint(
                     name="member-too-slow",
                     targets=("billing-1", "analytics-1"),
                     point=Failpoint.CONSUMER_AFTER_POLL_BEFORE_TRANSACTION,
-                    action="sleep:9",
+                    action="sleep:14",
                     rounds=1,
                 ),
             ),
