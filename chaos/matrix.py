@@ -6,8 +6,14 @@ from chaos.checker.result import Verdict
 from chaos.foretold import Comparison, compare
 from chaos.unsafe import Variant
 
-TELLING = ("billing_without_inbox", "consumer_commits_offset_before_effect")
-"""The rows of the short form."""
+TELLING = (
+    "billing_without_inbox",
+    "consumer_commits_offset_before_effect",
+    "analytics_without_inbox",
+    "orders_look_before_they_write",
+    "billing_with_float_money",
+)
+"""The rows of the short form: one for each way to be wrong (doubled, lost, miscounted, raced, off by a cent)."""
 
 
 @dataclass(frozen=True, slots=True)

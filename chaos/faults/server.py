@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from gettext import gettext as _
+from typing import Any
 
 import psutil
 
@@ -161,11 +162,12 @@ class DiskFull(ServerFault):
 def _limit_files(pid: int) -> None:
     """Forbid a process to make files longer, as the user that it runs as: nobody else may, not even root everywhere."""
     try:
-        owner = psutil.Process(pid).uids().real
+        process = psutil.Process(pid)
+        user, group = process.uids().real, process.gids().real
     except psutil.NoSuchProcess:
         return
-    user = owner if owner != os.geteuid() else None
-    subprocess.run(["prlimit", "--pid", str(pid), f"--fsize={_NOT_A_BYTE}:"], user=user, check=False)
+    as_owner: dict[str, Any] = {} if user == os.geteuid() else {"user": user, "group": group, "extra_groups": []}
+    subprocess.run(["prlimit", "--pid", str(pid), f"--fsize={_NOT_A_BYTE}:"], check=False, **as_owner)
 
 
 def family(pid: int) -> list[int]:

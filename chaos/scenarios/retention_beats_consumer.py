@@ -33,7 +33,7 @@ SCENARIO = Scenario(
         verdict="FAIL",
         red=Foretold(
             must_fail=frozenset({"S00", "S12", "S23", "L02"}),
-            may_fail=frozenset({"S05", "S17", "S18", "S20", "L03", "W04"}),
+            may_fail=frozenset({"S05", "S15", "S17", "S18", "S20", "L03", "W04"}),
         ),
         flags={},
     ),
