@@ -102,11 +102,7 @@ def _entry(row: RowMapping) -> Entry:
         error=row["last_error"],
         parked_at=row["parked_at"],
         destination=row["destination"],
-        headers=tuple(to_headers(_envelope(row))),
+        headers=tuple(to_headers(Envelope(payload=b"", **{name: row[name] for name in _ATTRIBUTES}))),
         payload=row.get("payload"),
         discarded_reason=row["discarded_reason"],
     )
-
-
-def _envelope(row: RowMapping) -> Envelope:
-    return Envelope(payload=b"", **{name: row[name] for name in _ATTRIBUTES})

@@ -132,7 +132,7 @@ def read(database: Database, position: Position, destination: str, lanes: Sequen
         },
         binary=True,
     )
-    return [Row(*values) for values in found]  # type: ignore[arg-type]  # the columns are Row's fields, in order
+    return [Row._make(values) for values in found.fetchall()]  # the columns are Row's fields, in order
 
 
 def current_snapshot(database: Database) -> str:

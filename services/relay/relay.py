@@ -45,7 +45,7 @@ COUNT_AT_MOST: Final = 100_000
 class Pace:
     """How fast a relay works. The produce deadline lies inside the lease, and renewal well before both."""
 
-    chunk_size: int = 1000
+    chunk_size: int = 2000
     lease_seconds: float = 6.0
     renew_seconds: float = 1.5
     produce_deadline_seconds: float = 4.0
