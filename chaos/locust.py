@@ -10,8 +10,8 @@ from pathlib import Path
 
 from chaos.history import Operation, Result
 from chaos.journal import Tail
+from chaos.load import Tally
 from chaos.scenario import Workload
-from chaos.workload import Tally
 from infra.local.home import PROJECT
 from shared.errors import OnceError
 

@@ -25,6 +25,7 @@ from chaos.deliveries import DeliveryCount
 from chaos.director import Director
 from chaos.history import Intent, LogRecord, Run, write_run
 from chaos.links import Links
+from chaos.load import Load
 from chaos.observation import Observation, consumer_logs, database_urls
 from chaos.pulse import Pulse, PulseTaker
 from chaos.quiescence import Rest
@@ -32,7 +33,6 @@ from chaos.scenario import Scenario, Workload
 from chaos.stage import Stage
 from chaos.unsafe import Variant
 from chaos.watcher import Phase, Watcher
-from chaos.workload import Load
 from infra.engine import switch
 from infra.local.services import Program, programs
 from infra.local.stack import LocalStack

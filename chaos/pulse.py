@@ -12,7 +12,7 @@ import psycopg
 from chaos.archive import Archiver
 from chaos.deliveries import DeliveryCount
 from chaos.journal import Tail
-from chaos.workload import Tally
+from chaos.load import Tally
 
 _COUNTS: Mapping[str, Mapping[str, str]] = {
     "orders": {"events": "SELECT count(*) FROM outbox"},

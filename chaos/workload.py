@@ -13,15 +13,13 @@ import queue
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
-from typing import Protocol
 
-from chaos import plan
+from chaos import intents, plan
 from chaos.client import Answer, Client
-from chaos.history import Intent, Journal, Operation, Outcome, Result
+from chaos.history import Intent, Journal, Result
+from chaos.load import Tally
 from chaos.plan import PlannedOrder, Shape
 from chaos.scenario import Workload
 
@@ -33,44 +31,15 @@ TRICKLE = 4.0
 """How much slower orders come once the planned ones are in: enough to have work in flight."""
 
 
-class Load(Protocol):
-    """Whoever places the orders of a run and keeps the journal of it. Two exist: Customers, and Locust over HTTP."""
-
-    tally: "Tally"
-
-    def run(self, still_needed: Callable[[], bool]) -> None: ...
-
-    def abandon(self) -> None: ...
-
-
-@dataclass(slots=True)
-class Tally:
-    """Counters for spectators; the judge counts for itself."""
-
-    planned: int
-    placed: int = 0
-    cancelled: int = 0
-    replayed: int = 0
-    asked_again: int = 0
-    first_order_id: str | None = None
-    poisoned: list[str] = field(default_factory=list)
-    """Orders that may be set aside by what the scenario does to such."""
-    lock: threading.Lock = field(default_factory=threading.Lock)
-
-    @property
-    def share(self) -> float:
-        return self.placed / self.planned
-
-
 class Customers:
     """The load of one run. ``run`` blocks until every order and everything that follows it has its answer."""
 
-    def __init__(self, workload: Workload, seed: int, base_url: str, intents: Path) -> None:
+    def __init__(self, workload: Workload, seed: int, base_url: str, journal: Path) -> None:
         self.tally = Tally(workload.orders)
         self._workload = workload
         self._orders = plan.orders(workload, seed)
         self._base_url = base_url
-        self._journal = Journal[Intent](intents)
+        self._journal = Journal[Intent](journal)
         self._numbers = itertools.count(1)
         self._writing = threading.Lock()
         self._due: list[tuple[float, int, Callable[[Client], None]]] = []
@@ -201,10 +170,10 @@ class Customers:
             pause = min(pause * 2, 1.0)
 
     def _attempt(self, client: Client, order: PlannedOrder, order_id: str | None) -> Answer:
-        intent = _intent(next(self._numbers), order, order_id)
+        intent = intents.attempt(next(self._numbers), order, order_id)
         self._write(intent)
         answer = client.place(order.body, order.key) if order_id is None else client.cancel(order_id)
-        self._write(_answered(intent, answer))
+        self._write(intents.answered(intent, answer))
         if answer.replayed:
             with self.tally.lock:
                 self.tally.replayed += 1
@@ -213,31 +182,3 @@ class Customers:
     def _write(self, intent: Intent) -> None:
         with self._writing:
             self._journal.append(intent)
-
-
-def _intent(number: int, order: PlannedOrder, order_id: str | None) -> Intent:
-    placing = order_id is None
-    return Intent(
-        n=number,
-        op=Operation.PLACE if placing else Operation.CANCEL,
-        key=order.key if placing else None,
-        customer_id=order.customer_id,
-        order_ref=order.reference,
-        order_id=order_id,
-        currency=order.currency,
-        amount_minor=order.amount_minor,
-        expect=order.outcome if placing else Outcome.CANCELLED,
-        started_at=datetime.now(UTC),
-        result=Result.INFO,
-    )
-
-
-def _answered(intent: Intent, answer: Answer) -> Intent:
-    return replace(
-        intent,
-        order_id=intent.order_id or answer.body.get("order_id"),
-        ended_at=datetime.now(UTC),
-        result=answer.result,
-        status=answer.status,
-        replayed=answer.replayed,
-    )
