@@ -56,6 +56,11 @@ class Change(StrEnum):
     EXITED = "exited"
 
 
+class Holding(StrEnum):
+    TAKEN = "taken"
+    DROPPED = "dropped"
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Intent:
     """One HTTP attempt. A later line with the same `n` replaces it: write INFO before sending, the answer after."""
@@ -163,6 +168,19 @@ class ProcessMark:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class OwnerMark:
+    """A process took or gave up a part of the work: a lane of a relay's, or a partition of a group's."""
+
+    file: ClassVar[str] = "owners.jsonl"
+
+    at: datetime
+    instance: str
+    of: str
+    unit: str
+    what: Holding
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
     """What was run and what its scenario expects; `expect` is described in docs/evidence-format.md."""
 
@@ -177,9 +195,10 @@ class Run:
     groups: Mapping[str, list[str]] = field(default_factory=dict)
     guard_off: str | None = None
     canaries: bool = True
+    about: Mapping[str, Any] = field(default_factory=dict)
 
 
-Record = Intent | LogRecord | Delivery | Mail | FaultMark | ProcessMark | Run
+Record = Intent | LogRecord | Delivery | Mail | FaultMark | ProcessMark | OwnerMark | Run
 R = TypeVar("R", bound=Record)
 
 
@@ -241,6 +260,7 @@ _CONVERTERS: Mapping[str, Any] = {
     "Result": Result,
     "FaultPhase": FaultPhase,
     "Change": Change,
+    "Holding": Holding,
 }
 
 

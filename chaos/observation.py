@@ -6,9 +6,9 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime
 from pathlib import Path
 
-from chaos import observe
+from chaos import observe, owners
 from chaos.deliveries import read_all
-from chaos.history import Delivery, Mail, ProcessMark
+from chaos.history import Delivery, Mail, OwnerMark, ProcessMark
 from chaos.scenario import Workload
 from infra.local.deployment import Deployment
 from infra.local.stack import LocalStack
@@ -30,12 +30,18 @@ class Observation:
             lambda: observe.dump_offsets(kafka, groups, prefix, evidence / "offsets.json"),
             lambda: observe.dump_deliveries(read_all(consumer_logs(self._deployment), run), evidence / Delivery.file),
             lambda: observe.copy_mail(self._deployment.mail_journal, evidence / Mail.file),
+            lambda: observe.dump_owners(owners.read_all(self._holders(), run), evidence / OwnerMark.file),
             lambda: observe.dump_processes(self._happenings(), evidence / ProcessMark.file),
             lambda: self._write_environment(workload),
         )
         with ThreadPoolExecutor(max_workers=3, thread_name_prefix="observer") as pool:
             for done in [pool.submit(step) for step in steps]:
                 done.result()
+
+    def _holders(self) -> list[Path]:
+        """The logs of those who hold lanes or partitions."""
+        relays = [self._deployment.log_file(name) for name in self._deployment.programs if name.startswith("relay-")]
+        return relays + consumer_logs(self._deployment)
 
     def _happenings(self) -> Iterable[tuple[datetime, str, int | None, str]]:
         return (

@@ -20,7 +20,7 @@ from confluent_kafka import libversion
 from psycopg import sql
 from psycopg.rows import dict_row
 
-from chaos.history import Change, Delivery, Journal, ProcessMark, write_rows
+from chaos.history import Change, Delivery, Journal, OwnerMark, ProcessMark, write_rows
 from chaos.marks import Marks
 from shared.kafka import producer_config
 
@@ -101,6 +101,12 @@ def dump_processes(happenings: Iterable[tuple[datetime, str, int | None, str]], 
         for at, name, pid, what in happenings:
             change = Change.STARTED if what == "started" else Change.EXITED
             journal.append(ProcessMark(at=at.astimezone(UTC), instance=name, pid=pid, what=change, detail=what))
+
+
+def dump_owners(marks: Iterable[OwnerMark], path: Path) -> None:
+    with Journal[OwnerMark](path) as journal:
+        for mark in sorted(marks, key=lambda mark: mark.at):
+            journal.append(mark)
 
 
 def copy_mail(journal: Path, path: Path) -> None:

@@ -237,4 +237,10 @@ class Performance:
             expect=expect,
             groups={group: list(topics) for group, topics in GROUPS.items()},
             guard_off=self._variant.name if self._variant else None,
+            about={
+                "title": self._scenario.title,
+                "teaches": self._scenario.teaches,
+                "guard": self._scenario.guard,
+                "acts": [{"title": act.title, "story": act.story} for act in self._scenario.acts],
+            },
         )

@@ -31,7 +31,7 @@ def to_document(verdict: Verdict) -> dict[str, Any]:
 
 def to_text(verdict: Verdict) -> str:
     """Say the verdict in at most ten lines; the first counterexample is among them."""
-    lines = [_headline(verdict), _sentence(verdict.status), *_figures(verdict)]
+    lines = [_headline(verdict), sentence_of(verdict.status), *_figures(verdict)]
     grave = [r for r in verdict.results if r.answer in (Answer.BROKEN, Answer.UNKNOWN)]
     grave.sort(key=lambda result: result.answer is Answer.UNKNOWN)
     room = LINES - len(lines) - 2
@@ -53,7 +53,8 @@ def _headline(verdict: Verdict) -> str:
     )
 
 
-def _sentence(status: Status) -> str:
+def sentence_of(status: Status) -> str:
+    """Say what a verdict means."""
     return {
         Status.PASS: _("Every rule was kept, and the checker proved on this run that it can see each one broken."),
         Status.FAIL: _("At least one rule was broken. The story of the first one is in verdict.json."),

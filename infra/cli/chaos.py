@@ -13,7 +13,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from chaos import catalogue, causes, scenarios, unsafe
+from chaos import catalogue, causes, report, scenarios, unsafe
 from chaos.checker.evidence import Evidence
 from chaos.checker.story import Story, tell
 from chaos.checker.verdict import Verdict, judge, write
@@ -156,6 +156,7 @@ def judge_and_show(finished: Finished) -> Verdict:
 def _judge(evidence: Path, finished: Finished | None) -> Verdict:
     verdict = judge(evidence)
     write(verdict, evidence.parent)
+    _report(verdict, evidence)
     try:
         by_cause = causes.count(evidence)
     except (OSError, ValueError):
@@ -164,6 +165,18 @@ def _judge(evidence: Path, finished: Finished | None) -> Verdict:
         out, verdict, pulse=finished.pulse if finished else None, causes=by_cause, story=_story(verdict, evidence)
     )
     return verdict
+
+
+def _report(verdict: Verdict, evidence: Path) -> None:
+    """Write the page to look at. The verdict stands without it, so trouble with the page must not cost the verdict."""
+    try:
+        path = report.write(verdict, evidence, evidence.parent)
+    except Exception as error:  # noqa: BLE001 - whatever the evidence is like, its verdict comes first
+        out.print(
+            Text(_("The report could not be made ({error!r}); the verdict stands.").format(error=error), "yellow")
+        )
+    else:
+        out.print(Text(_("Report: {file}").format(file=path), "dim"), soft_wrap=True)
 
 
 def _story(verdict: Verdict, evidence: Path) -> Story | None:
