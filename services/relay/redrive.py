@@ -60,7 +60,7 @@ def _redrive_one(parking: Parking, held: Held, front: Front, publish: Publish) -
 def about(row: Row) -> dict[str, object]:
     """Name a row in a log line."""
     return {
-        "event_id": str(row.event_id),
+        "event_id": row.event_id,
         "event_type": row.type,
         "aggregate_id": row.aggregate_id,
         "aggregate_version": row.aggregate_version,

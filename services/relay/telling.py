@@ -51,7 +51,7 @@ class Teller:
         PUBLISHED.labels(self._destination).inc(count)
         latency, now = LATENCY_SECONDS.labels(self._destination), datetime.now(UTC)
         for row in rows[: count : -(-count // _SAMPLE)]:
-            latency.observe(max(0.0, (now - row.occurred_at).total_seconds()))
+            latency.observe(max(0.0, (now - datetime.fromisoformat(row.occurred_at)).total_seconds()))
         self._log.info(
             "chunk published",
             epoch=held.epoch,

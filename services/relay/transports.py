@@ -19,7 +19,7 @@ from kombu.exceptions import OperationalError
 from services.relay.failures import Fault, RowFaultError, of_kafka
 from services.relay.limits import TopicLimits
 from services.relay.position import Row
-from shared.envelope import to_headers
+from shared.envelope import text_headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class KafkaTransport:
             for index, row in enumerate(rows):
                 self._produce(producer, row, partial(reports.take, index), deadline)
             while reports.waiting and not reports.errors and time.monotonic() < deadline:
-                producer.poll(min(0.1, max(0.0, deadline - time.monotonic())))
+                producer.flush(min(0.1, max(0.0, deadline - time.monotonic())))  # ends the lingering, too
         except KafkaException as error:
             reports.errors.append(error.args[0])
             self._hear_out(producer)
@@ -170,9 +170,9 @@ class KafkaTransport:
     def _message(self, row: Row) -> dict[str, Any]:
         return {
             "topic": self._topics[row.aggregate_type],
-            "key": row.aggregate_id.encode(),
+            "key": row.aggregate_id,
             "value": row.payload,
-            "headers": to_headers(row),
+            "headers": _headers(row),
         }
 
 
@@ -260,12 +260,26 @@ class CeleryTransport:
             task, command = self._tasks[row.type], msgspec.json.decode(row.payload)
         app.send_task(
             task,
-            kwargs={"event_id": str(row.event_id), "command": command},
-            task_id=str(row.event_id),
+            kwargs={"event_id": row.event_id, "command": command},
+            task_id=row.event_id,
             queue=self._queue,
             headers={"traceparent": row.traceparent} if row.traceparent else {},
             retry=False,
         )
+
+
+def _headers(row: Row) -> list[tuple[str, str]]:
+    return text_headers(
+        event_id=row.event_id,
+        type=row.type,
+        source=row.source,
+        aggregate_type=row.aggregate_type,
+        aggregate_id=row.aggregate_id,
+        aggregate_version=row.aggregate_version,
+        dataschema=row.dataschema,
+        occurred_at=row.occurred_at,
+        traceparent=row.traceparent,
+    )
 
 
 @contextmanager

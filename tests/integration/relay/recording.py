@@ -25,7 +25,7 @@ class Log:
             return list(self._rows)
 
     def event_ids(self) -> set[UUID]:
-        return {row.event_id for row in self.rows()}
+        return {UUID(row.event_id) for row in self.rows()}
 
     def first_copies(self) -> dict[str, list[int]]:
         """Return per aggregate the versions in the order in which they arrived first."""

@@ -25,7 +25,19 @@ QUEUE = "commands"
 def commands(count: int) -> list[Row]:
     now = datetime.now(UTC)
     return [
-        Row(n, uuid4(), "email", f"order-{n}", 1, "SendInvoice", "/billing", "urn:x", b'{"n":1}', None, now)
+        Row(
+            n,
+            str(uuid4()),
+            "email",
+            f"order-{n}",
+            1,
+            "SendInvoice",
+            "/billing",
+            "urn:x",
+            b'{"n":1}',
+            None,
+            now.isoformat(),
+        )
         for n in range(1, count + 1)
     ]
 
@@ -56,7 +68,7 @@ def test_a_command_is_a_task_under_the_events_id(redis_url: str) -> None:
         assert (to_queue.publish(rows, 5.0).count, to_queue.publish([], 5.0).error) == (3, None)
     with closing(Redis.from_url(redis_url)) as client:
         tasks = [json.loads(each) for each in reversed(client.lrange(QUEUE, 0, -1))]  # type: ignore[arg-type]
-    assert [task["headers"]["id"] for task in tasks] == [str(row.event_id) for row in rows]
+    assert [task["headers"]["id"] for task in tasks] == [row.event_id for row in rows]
     assert {task["content-type"] for task in tasks} == {"application/json"}
 
 
