@@ -12,12 +12,14 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Final
 
 from psycopg import InterfaceError, OperationalError
 
 from services.relay import identity
 from services.relay import position as place
+from services.relay.appetite import Appetite
 from services.relay.breaker import Breaker
 from services.relay.caution import CALM, LONE_TRIES, Care, Caution
 from services.relay.errors import StandbyError
@@ -25,6 +27,7 @@ from services.relay.failures import ATTEMPTS, Fault
 from services.relay.lanes import Held, Lanes, fair_share
 from services.relay.parking import Parked, Parking
 from services.relay.position import Database, Position, Row
+from services.relay.read_ahead import ReadAhead
 from services.relay.redrive import redrive
 from services.relay.telling import Teller
 from services.relay.transports import Published, Transport
@@ -45,7 +48,7 @@ COUNT_AT_MOST: Final = 100_000
 class Pace:
     """How fast a relay works. The produce deadline lies inside the lease, and renewal well before both."""
 
-    chunk_size: int = 2000
+    chunk_size: int = 5000
     lease_seconds: float = 6.0
     renew_seconds: float = 1.5
     produce_deadline_seconds: float = 4.0
@@ -103,6 +106,8 @@ class Relay:
         self._pace = pace
         self._session: Session | None = None
         self._breaker = Breaker()
+        self._appetite = Appetite(pace.chunk_size)
+        self._ahead = ReadAhead()
         self._database_backoff = Backoff(first_seconds=0.1, ceiling_seconds=2.0)
         self._delay = pace.idle_poll_seconds
         self._tell = Teller(name, destination)
@@ -143,9 +148,12 @@ class Relay:
 
         For a caller that comes again by the clock. Its clients stay open.
         """
-        total = 0
-        while (count := self._work()) or (self._is_behind() and not self._breaker.is_open):
+        total = quiet = 0
+        while quiet < 2 and not (quiet and self._breaker.is_open):
+            count = self._work()
             total += count
+            # Once is not enough: a pass that was taken over half-way may end empty before the next one begins.
+            quiet = 0 if count or self._is_behind() else quiet + 1
         self._give_back()
         return total
 
@@ -209,6 +217,7 @@ class Relay:
             session.next_count = time.monotonic() + max(BACKLOG_SECONDS, 50 * (time.monotonic() - begun))
 
     def _lose_connection(self, error: Exception) -> float:
+        self._ahead.forget()
         # What was remembered may be ahead of the table, and after a crash of the server even ahead of its memory.
         if self._session is not None:
             self._session.database.close()
@@ -219,6 +228,7 @@ class Relay:
 
     def _give_back(self) -> None:
         """Settle, free the lanes and forget the session."""
+        self._ahead.forget()
         if self._session is not None:
             self._settle(self._session)
             self._session.lanes.leave(self._session.held)
@@ -230,6 +240,7 @@ class Relay:
             self._give_back()
         except (OperationalError, InterfaceError) as error:
             self._tell.left_unsettled(error)
+        self._ahead.close()
         self._transport.close()
 
     # Read, publish, settle
@@ -262,13 +273,23 @@ class Relay:
         return place.read(session.database, position, self._destination, held.lanes, self._chunk_size(session, held))
 
     def _chunk_size(self, session: Session, held: Held) -> int:
-        return session.care[held.position_id].chunk_size(self._pace.chunk_size)
+        return min(self._appetite.rows, session.care[held.position_id].chunk_size(self._pace.chunk_size))
+
+    def _next_chunk(self, session: Session, held: Held, position: Position) -> list[Row]:
+        """Return the rows behind the position, and begin to read those that will follow them."""
+        size = self._chunk_size(session, held)
+        rows = self._ahead.take((held.lanes, held.epoch, position, size), partial(self._read, session, held, position))
+        self._appetite.had(rows)
+        if len(rows) == size and session.care[held.position_id].caution == CALM:
+            following, size = position.advance(rows[-1].id), self._chunk_size(session, held)
+            self._ahead.start((held.lanes, held.epoch, following, size), partial(self._read, session, held, following))
+        return rows
 
     def _advance(self, session: Session, held: Held, position: Position) -> tuple[Position, int]:
         """Move one position on by one chunk. Returns where it stands then, and how many rows that were."""
         begun = time.monotonic()
         care, size = session.care[held.position_id], self._chunk_size(session, held)
-        rows = self._read(session, held, position)
+        rows = self._next_chunk(session, held, position)
         if not rows:
             care.rested()
             return position.finish(), 0

@@ -18,7 +18,7 @@ class Settings:
     relay_destinations: tuple[str, ...] = setting(
         ("event",), help="what this relay carries, separated by commas", choices=("event", "command")
     )
-    relay_chunk_size: int = setting(2000, help="rows read and published at a time", minimum=1)
+    relay_chunk_size: int = setting(5000, help="most rows read and published at a time", minimum=1)
     relay_lease_seconds: float = setting(6.0, help="how long a silent relay keeps its lanes", minimum=1)
     relay_renew_seconds: float = setting(1.5, help="how often leases are renewed", minimum=0.1)
     relay_produce_deadline_seconds: float = setting(4.0, help="longest wait for a chunk's reports", minimum=0.1)

@@ -63,6 +63,16 @@ def test_what_is_committed_leaves_once(engine: Engine, outbox_url: str) -> None:
     assert [row.aggregate_version for row in log.rows()] == list(range(1, 11))
 
 
+def test_a_drain_goes_on_behind_a_pass_that_ends_empty(engine: Engine, outbox_url: str) -> None:
+    """A pass taken over half-way may have nothing left; what was written since is drained all the same."""
+    log = Log()
+    relay(outbox_url, RecordingTransport(log, 0)).drain_once()
+    with engine.begin() as connection:
+        connection.execute(text("UPDATE relay_position SET target = done, target_floor = floor_id"))
+    write(engine, event("order-1", 1))
+    assert relay(outbox_url, RecordingTransport(log, 0)).drain_once() == 1
+
+
 def test_a_transaction_that_commits_late_is_not_jumped_over(engine: Engine, outbox_url: str) -> None:
     """Its ids are lower than those already published."""
     log = Log()
