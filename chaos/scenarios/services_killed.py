@@ -19,9 +19,7 @@ SERVICES = (
     "analytics-api",
     "notifications-1",
     "mail-sink",
-    "orders-housekeeper-1",
     "billing-housekeeper-1",
-    "analytics-housekeeper-1",
 )
 
 SCENARIO = Scenario(
