@@ -79,6 +79,17 @@ def test_a_late_commit_below_the_floor_is_not_taken_for_published(deployment: De
     assert feed.covered() == ["late", "early"]
 
 
+def test_an_event_written_after_a_heartbeat_lies_behind_its_floor(feed: Feed) -> None:
+    """A relay that takes over looks only there, so whatever the snapshot does not see must be there."""
+    add(feed.database, "before")
+    for _ in range(3):
+        feed.beat()
+        feed.confirm()
+    add(feed.database, "after")
+    assert feed.covered() == ["before"]
+    assert feed.database.execute(_MISSED).fetchone() == (0,)
+
+
 def test_the_position_stays_while_relays_own_it(feed: Feed) -> None:
     """A connector that still beats after the way back moves nothing."""
     slot.take_back(feed.url)
