@@ -10,10 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 from shared.errors import PermanentError
+
+_LARGEST_VERSION: Final = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +117,7 @@ def from_message(headers: Iterable[tuple[str, str | bytes | None]] | None, value
         raise PermanentError("the message has no value")
     try:
         attributes = {name: _text(raw) for name, raw in headers or () if raw is not None}
-        return Envelope(
+        read = Envelope(
             event_id=UUID(attributes["ce_id"]),
             type=attributes["ce_type"],
             source=attributes["ce_source"],
@@ -131,6 +133,20 @@ def from_message(headers: Iterable[tuple[str, str | bytes | None]] | None, value
         raise PermanentError(f"the message has no header {error.args[0]}") from error
     except ValueError as error:
         raise PermanentError(f"a header of the message cannot be read: {error}") from error
+    _check(read)
+    return read
+
+
+def _check(envelope: Envelope) -> None:
+    """Refuse what a database would refuse to note: then one such message would fail all that came with it."""
+    if not 1 <= envelope.aggregate_version <= _LARGEST_VERSION:
+        raise PermanentError(f"the version {envelope.aggregate_version} of the aggregate is out of range")
+    if envelope.occurred_at.tzinfo is None:
+        raise PermanentError("the time in the header ce_time has no offset from UTC")
+    if not envelope.aggregate_id:
+        raise PermanentError("the header ce_subject is empty, so the aggregate is not known")
+    if "\0" in envelope.aggregate_id or "\0" in envelope.type or "\0" in envelope.aggregate_type:
+        raise PermanentError("a header of the message has a NUL character")
 
 
 def _text(raw: str | bytes) -> str:

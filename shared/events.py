@@ -120,11 +120,17 @@ def encode(payload: Payload) -> bytes:
     return _encoder.encode(payload)
 
 
-def decode(type_name: str, payload: bytes) -> Payload:
-    """Read a payload. Raises PermanentError for a type that is not known and for bytes that are not that type's."""
+def decode(type_name: str, payload: bytes, schema: str | None = None) -> Payload:
+    """Read a payload, written by the schema that its envelope names.
+
+    Raises PermanentError for a type that is not known, for a schema from the future, and for bytes that are not that
+    type's.
+    """
     decoder = _decoders.get(type_name)
     if decoder is None:
         raise PermanentError(f"the event type {type_name!r} is not known here")
+    if schema is not None and schema != _DATASCHEMAS[type_name]:
+        _refuse_future(type_name, schema)
     try:
         return decoder.decode(payload)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
@@ -134,3 +140,18 @@ def decode(type_name: str, payload: bytes) -> Payload:
 def dataschema(type_name: str) -> str:
     """Return the ``ce_dataschema`` of a type."""
     return f"urn:effectively-once:{type_name}:{SCHEMA_VERSION}"
+
+
+_DATASCHEMAS = {name: dataschema(name) for name in PAYLOADS}
+
+
+def _refuse_future(type_name: str, schema: str) -> None:
+    """Raise PermanentError for a version that this code is too old to read: its fields may mean something else."""
+    version = schema.rpartition(":")[2]
+    if not version.isdecimal():
+        raise PermanentError(f"the schema {schema!r} of {type_name} names no version")
+    if int(version) > SCHEMA_VERSION:
+        raise PermanentError(
+            f"{type_name} is written by version {version} of its schema, and this consumer reads up to "
+            f"{SCHEMA_VERSION}. Deploy a consumer that knows it, then redrive."
+        )

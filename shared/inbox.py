@@ -7,18 +7,20 @@ Not promised: once *outside* of this database. An e-mail or a call to another sy
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID
 
 from sqlalchemy import BigInteger, Column, Connection, DateTime, Integer, MetaData, Table, Text, Uuid, func
 
+from shared import events
 from shared.envelope import Envelope
+from shared.parking import Headers
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Delivery:
-    """One event as it came from the log, with where it stood and who received it."""
+    """One event as it came from the log, with where it stood and who received it. Never changed once made."""
 
     envelope: Envelope
     topic: str
@@ -26,6 +28,20 @@ class Delivery:
     offset: int
     member: str
     generation: int
+    key: bytes | None = None
+    headers: Headers = ()
+    _payload: events.Payload | None = field(default=None, init=False, repr=False, compare=False)
+
+    @property
+    def aggregate_id(self) -> str:
+        return self.envelope.aggregate_id
+
+    @property
+    def payload(self) -> events.Payload:
+        """The event's typed payload, read when first asked for. Raises PermanentError when it cannot be read."""
+        if self._payload is None:
+            self._payload = events.decode(self.envelope.type, self.envelope.payload, self.envelope.dataschema)
+        return self._payload
 
 
 class Inbox(Protocol):

@@ -24,6 +24,7 @@ from shared.errors import OnceError
 LotName = Literal["outbox", "inbox"]
 State = Literal["parked", "held", "redriving", "discarded"]
 Headers = tuple[tuple[str, bytes | None], ...]
+"""As a message carries them: a name may come twice, and a value need not be text."""
 
 
 class UnknownEntryError(OnceError):

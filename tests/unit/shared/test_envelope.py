@@ -52,3 +52,21 @@ def test_a_message_without_a_value_is_permanent() -> None:
     """A tombstone is no event."""
     with pytest.raises(PermanentError, match="no value"):
         from_message(to_headers(EVENT), None)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("ce_aggregateversion", b"0"),
+        ("ce_aggregateversion", b"2147483648"),
+        ("ce_time", b"2026-01-01T00:00:00"),
+        ("ce_subject", b""),
+        ("ce_subject", b"order\x001"),
+        ("ce_type", b"Order\x00Placed"),
+    ],
+)
+def test_what_no_database_would_note_is_permanent(name: str, value: bytes) -> None:
+    """Such a message is refused by itself, before it can fail the statement that it shares with its batch."""
+    headers = [(known, value if known == name else given) for known, given in to_headers(EVENT)]
+    with pytest.raises(PermanentError):
+        from_message(headers, b"{}")

@@ -36,3 +36,11 @@ def test_what_cannot_be_read_is_permanent(type_name: str, payload: bytes) -> Non
     """An unknown type, broken bytes or a wrong value raise PermanentError and nothing else."""
     with pytest.raises(PermanentError):
         decode(type_name, payload)
+
+
+@pytest.mark.parametrize("schema", ["urn:effectively-once:OrderConfirmed:2", "urn:effectively-once:OrderConfirmed:new"])
+def test_a_schema_that_this_code_is_too_old_for_is_permanent(schema: str) -> None:
+    """Its fields may mean something else, so the bytes are not even tried."""
+    written = encode(OrderConfirmed(order_id="1", invoice_number="2"))
+    with pytest.raises(PermanentError):
+        decode("OrderConfirmed", written, schema)
