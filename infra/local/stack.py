@@ -163,8 +163,11 @@ class LocalStack:
             supervisor.clear_away()
             self._claim_ports(report)
             supervisor = self.supervisor()
+        # What runs is left alone: preparing a server clears away what was left of it, and would take it for that.
+        running = {each.name for each in supervisor.processes() if each.pid is not None}
         for server in self._servers():
-            server.prepare(report)
+            if server.name not in running:
+                server.prepare(report)
         supervisor.start([server.task() for server in self._servers()])
         self._wait_until_ready(report)
 

@@ -103,6 +103,17 @@ def test_a_killed_server_comes_back_by_itself_and_is_counted(running: LocalStack
     running.servers_up()
 
 
+def test_bringing_one_server_back_leaves_the_others_sessions_alone(running: LocalStack) -> None:
+    """PostgreSQL runs on, open transaction and all, while Redis is started again."""
+    redis = next(each for each in running.server_processes() if each.name == "redis")
+    assert redis.pid is not None
+    with psycopg.connect(running.superuser_url("postgres")) as session:
+        session.execute("SELECT pg_current_xact_id()")
+        os.kill(redis.pid, signal.SIGKILL)
+        running.servers_up()
+        session.execute("SELECT 1")
+
+
 @pytest.mark.full
 def test_a_noted_port_that_somebody_took_makes_the_stack_move_and_say_so(running: LocalStack) -> None:
     running.servers_down()
