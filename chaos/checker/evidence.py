@@ -59,6 +59,8 @@ class RunFacts:
     groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     guard_off: str | None = None
     canaries: bool = True
+    ended: bool = True
+    """False for a run that was cut off: nobody waited for what it still owed."""
 
 
 class Evidence:
@@ -268,8 +270,9 @@ class Evidence:
 
     @cached_property
     def set_aside(self) -> frozenset[tuple[str, str]]:
-        """Consumer and event id of each message that a consumer has parked."""
-        return frozenset((message.consumer, message.event_id) for message in self.parked_messages)
+        """Consumer, and event id or place, of each message that a consumer has parked."""
+        named = ((message.consumer, name) for message in self.parked_messages for name in message[1:])
+        return frozenset((consumer, name) for consumer, name in named if name is not None)
 
     @cached_property
     def unapplied(self) -> list[tuple[str, Copy]]:
@@ -286,7 +289,9 @@ class Evidence:
                 continue
             if copy.offset >= committed.get((copy.topic, copy.partition), 0) or copy.event_id in reported:
                 continue
-            if (group, copy.event_id) in set_aside or not poisoned.isdisjoint((copy.aggregate_id, copy.spot)):
+            if not set_aside.isdisjoint(((group, copy.event_id), (group, copy.spot))) or not poisoned.isdisjoint(
+                (copy.aggregate_id, copy.spot)
+            ):
                 continue
             reported.add(copy.event_id)
             yield group, copy
@@ -338,6 +343,7 @@ def read_run(directory: Path) -> RunFacts:
             groups={group: tuple(topics) for group, topics in (document.get("groups") or {}).items()},
             guard_off=document.get("guard_off"),
             canaries=bool(document.get("canaries", True)),
+            ended=document.get("ended_at") is not None,
         )
     except (KeyError, TypeError, AttributeError, ValueError) as error:
         raise Unusable(f"run.json cannot be used: {error!r}") from error

@@ -138,8 +138,11 @@ class ParkedRow(NamedTuple):
 
 
 class ParkedMessage(NamedTuple):
+    """A message that a consumer has set aside; one that nobody could read has a place and no event id."""
+
     consumer: str
-    event_id: str
+    event_id: str | None
+    spot: str | None
 
 
 class Bill(NamedTuple):

@@ -130,12 +130,16 @@ def _parked_rows(load: Loader) -> Table:
 
 def _parked_messages(load: Loader) -> Table:
     """A system without a parking lot for messages has no such table, so a missing file is an empty one here."""
-    present = [database for database in INBOXES if load.has(f"db/{database}/parked.jsonl")]
+    files = [f"db/{database}/inbox_parked.jsonl" for database in INBOXES]
     return [
-        ParkedMessage(r["consumer"], r["event_id"])
-        for database in present
-        for r in load.rows(f"db/{database}/parked.jsonl")
-    ]
+        ParkedMessage(
+            r["consumer"], r.get("event_id"),
+            f"{r['topic']}/{r['partition']}@{r['offset']}" if r.get("topic") is not None else None,
+        )
+        for file in files
+        if load.has(file)
+        for r in load.rows(file)
+    ]  # fmt: skip
 
 
 def _keys_of(column: Sequence[str]) -> Iterable[str]:

@@ -122,6 +122,8 @@ def _without_collector() -> Iterator[None]:
 
 
 def _ask(invariant: Invariant, evidence: Evidence) -> Result:
+    if invariant.family is Family.LIVENESS and not evidence.run.ended:
+        return _answer(invariant, Answer.UNKNOWN, _("the run did not end, so nobody waited for what it still owed"))
     try:
         found = invariant.check(evidence)
         first = tuple(islice(found, KEPT))

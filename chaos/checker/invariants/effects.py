@@ -290,12 +290,12 @@ def only_poison_is_parked(evidence: Evidence) -> Iterator[Counterexample]:
     for row in rows.values():
         yield Counterexample(_("row {row} is parked, and the outbox does not have it").format(row=row.outbox_id))
     for message in evidence.parked_messages:
-        event_of = evidence.event_of.get(message.event_id)
+        event_of = evidence.event_of.get(message.event_id or "")
         aggregate_id = event_of.aggregate_id if event_of else None
-        if poisoned.isdisjoint((message.event_id, aggregate_id)):
+        if poisoned.isdisjoint((message.event_id, aggregate_id, message.spot)):
             yield Counterexample(
                 _("{group} has parked event {event}, and the scenario did not spoil it").format(
-                    group=message.consumer, event=message.event_id
+                    group=message.consumer, event=message.event_id or message.spot
                 ),
                 aggregate_id,
                 message.event_id,

@@ -522,14 +522,22 @@ def _(h: History) -> None:
 def _(h: History) -> None:
     """an event is parked at billing and invoiced"""
     event = placed_event(h, confirmed(h))
-    h.rows["db/billing/parked"] = [{"consumer": "billing", "event_id": event["event_id"]}]
+    h.rows["db/billing/inbox_parked"] = [{"consumer": "billing", "event_id": event["event_id"]}]
 
 
 @bad("S25")
 def _(h: History) -> None:
     """a message is parked that the scenario did not spoil"""
     event = h.the(OUTBOX, type="OrderConfirmed")
-    h.rows["db/analytics/parked"] = [{"consumer": "analytics", "event_id": event["event_id"]}]
+    h.rows["db/analytics/inbox_parked"] = [{"consumer": "analytics", "event_id": event["event_id"]}]
+
+
+@bad("S25")
+def _(h: History) -> None:
+    """a message that nobody could read is parked by its place, and the scenario did not spoil it"""
+    h.rows["db/analytics/inbox_parked"] = [
+        {"consumer": "analytics", "event_id": None, "topic": "orders.events", "partition": 0, "offset": 77}
+    ]
 
 
 @bad("S25")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import datetime, timedelta
 from pathlib import Path
 
@@ -121,6 +122,33 @@ def test_poison_excuses_what_the_scenario_spoiled(tmp_path: Path) -> None:
     history.rows["db/analytics/orders_by_state"] = [{"state": "confirmed", "orders": 1}]
 
     assert judge(history.write(tmp_path)).broken == ()
+
+
+def test_a_spoiled_message_is_excused_by_its_place(tmp_path: Path) -> None:
+    """A message without an event id that a scenario put into the log and every group parked breaks nothing."""
+    history = History()
+    order_id = history.order("invoiced")
+    copy = history.publish(history.the("db/orders/outbox", aggregate_id=order_id))
+    copy.update(event_id=None, type=None, aggregate_type=None, aggregate_id=None, aggregate_version=None)
+    place = {name: copy[name] for name in ("topic", "partition", "offset")}
+    for group in ("billing", "analytics"):
+        history.rows[f"db/{group}/inbox_parked"] = [{"consumer": group, "event_id": None, "state": "parked", **place}]
+    history.run["expect"]["poisoned"] = [f"{copy['topic']}/{copy['partition']}@{copy['offset']}"]
+
+    assert judge(history.finish().write(tmp_path), canaries=False).broken == ()
+
+
+def test_a_run_that_was_cut_off_is_never_a_pass(tmp_path: Path) -> None:
+    """Evidence of a run that did not end says nothing about what it still owed, however good it looks."""
+    history = every_shape()
+    history.write(tmp_path)
+    run = json.loads((tmp_path / "run.json").read_text())
+    (tmp_path / "run.json").write_text(json.dumps({**run, "ended_at": None}))
+
+    verdict = judge(tmp_path)
+
+    assert verdict.status is Status.UNKNOWN
+    assert {"L01", "L02"} <= set(verdict.unknown)
 
 
 def test_a_rule_that_cannot_be_asked_of_a_variant_is_left_out(tmp_path: Path) -> None:
