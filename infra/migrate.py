@@ -19,6 +19,7 @@ from sqlalchemy import Connection, Engine, text
 from infra.postgres.roles import GRANTS, grant, owner
 from shared.database import create_engine
 from shared.errors import ConfigurationError, OnceError
+from shared.inbox_partitions import MAKE_DAYS
 
 _INI = Path(__file__).with_name("alembic.ini")
 _LOCK = 0x0CE_0CE
@@ -39,6 +40,7 @@ def _migrate(kind: str, engine: Engine) -> None:
         connection.commit()
         if has_migrations(kind):
             _upgrade(kind, connection)
+            _make_days(connection)
         with connection.begin():
             grant(connection.connection.driver_connection, kind)  # type: ignore[arg-type]  # psycopg's, by the URL
 
@@ -47,6 +49,13 @@ def _upgrade(kind: str, connection: Connection) -> None:
     config = Config(_INI, ini_section=kind)
     config.attributes["connection"] = connection
     command.upgrade(config, "head")
+    connection.commit()
+
+
+def _make_days(connection: Connection) -> None:
+    """Have the inbox's next days ready at each start, also where the housekeeper has been down for long."""
+    if connection.execute(text("SELECT to_regproc('inbox_make_days')")).scalar():
+        connection.execute(text(MAKE_DAYS))
     connection.commit()
 
 

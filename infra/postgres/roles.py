@@ -172,6 +172,8 @@ def grant(connection: Connection[object], kind: str) -> None:
             _grant_table(connection, role, table, rights[table])
     if "outbox" in existing:
         _grant_sequence(connection, kind)
+    if _has_days(connection):
+        _grant_days(connection, kind)
 
 
 def ungranted(connection: Connection[object], kind: str) -> list[str]:
@@ -195,6 +197,19 @@ def _grant_sequence(connection: Connection[object], kind: str) -> None:
     for role in GRANTS[kind]:
         if role.endswith(("_relay", _CDC_ROLE)):
             connection.execute(sql.SQL("GRANT SELECT ON SEQUENCE outbox_id_seq TO {}").format(sql.Identifier(role)))
+
+
+def _has_days(connection: Connection[object]) -> bool:
+    row = connection.execute("SELECT to_regproc('inbox_make_days') IS NOT NULL").fetchone()
+    return bool(row and row[0])  # type: ignore[index]
+
+
+def _grant_days(connection: Connection[object], kind: str) -> None:
+    """Let the housekeeper make and drop the inbox's days, by functions that have the owner's rights and do no more."""
+    for role in GRANTS[kind]:
+        if role.endswith("_housekeeper"):
+            statement = sql.SQL("GRANT EXECUTE ON FUNCTION inbox_make_days(date, date), inbox_drop_days(date) TO {}")
+            connection.execute(statement.format(sql.Identifier(role)))
 
 
 def _tables(connection: Connection[object]) -> list[str]:

@@ -1,6 +1,7 @@
 """Put billing's housekeeper together: what it does by the clock, and the notes it takes."""
 
 from contextlib import closing
+from functools import partial
 from typing import Final
 
 import msgspec
@@ -13,6 +14,7 @@ from services.billing.settings import Settings
 from shared.celery import queue_client
 from shared.database import create_engine
 from shared.housekeeper import Chore, housekeeper
+from shared.inbox_partitions import EVERY_SECONDS, make_days
 from shared.queue_worker import Worker
 
 SEND_INVOICE: Final = "notifications.send_invoice"
@@ -21,12 +23,16 @@ MAILS_SETTLED: Final = "billing.mails_settled"
 
 def build(settings: Settings, *, engine: Engine | None = None) -> Worker:
     """Make the housekeeper; its ``run`` blocks until stopped."""
-    reminder = build_reminder(settings, engine or build_engine(settings))
+    engine = engine or build_engine(settings)
+    reminder = build_reminder(settings, engine)
     return housekeeper(
         settings.instance,
         settings.redis_url,
         settings.housekeeping_queue,
-        chores=[Chore("billing.remind_mails", settings.mail_check_seconds, reminder.run)],
+        chores=[
+            Chore("billing.remind_mails", settings.mail_check_seconds, reminder.run),
+            Chore("billing.inbox_days", EVERY_SECONDS, partial(make_days, engine)),
+        ],
         notes={MAILS_SETTLED: reminder.settled},
     )
 

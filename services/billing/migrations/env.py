@@ -4,10 +4,16 @@ from alembic import context
 from sqlalchemy import Connection, create_engine
 
 from services.billing.tables import metadata
+from shared.inbox_partitions import is_partition
+
+
+def declared(name: str | None, kind: str, _parents: object) -> bool:
+    """Compare what the code declares: the inbox as a whole, not its days."""
+    return not (kind == "table" and name and is_partition(name))
 
 
 def migrate(connection: Connection) -> None:
-    context.configure(connection=connection, target_metadata=metadata)
+    context.configure(connection=connection, target_metadata=metadata, include_name=declared)
     with context.begin_transaction():
         context.run_migrations()
 
