@@ -20,6 +20,7 @@ from confluent_kafka import (
     TopicPartition,
 )
 from confluent_kafka import Consumer as KafkaConsumer
+from opentelemetry.trace import SpanKind
 from prometheus_client import Counter, Gauge, Histogram
 from sqlalchemy import Connection, Engine
 
@@ -32,6 +33,7 @@ from shared.inbox import Delivery, Inbox
 from shared.logs import get_logger
 from shared.offset_commit import CommitUnansweredError, OffsetCommit
 from shared.retry import Backoff
+from shared.tracing import batch_span
 
 Handler = Callable[[Connection, Sequence[Delivery]], None]
 """Applies new deliveries, in log order within each partition. Raises on trouble; never commits."""
@@ -101,7 +103,13 @@ class Consumer:
         started = time.monotonic()
         reach(Failpoint.CONSUMER_AFTER_POLL_BEFORE_TRANSACTION)
         try:
-            fresh = self._apply(batch)
+            with batch_span(
+                f"{self._group} apply",
+                SpanKind.CONSUMER,
+                (delivery.envelope.traceparent for delivery in batch),
+                events=len(batch),
+            ):
+                fresh = self._apply(batch)
         except Exception as error:
             if not (isinstance(error, TransientError) or database.is_away(error)):
                 raise

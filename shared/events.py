@@ -3,11 +3,15 @@
 An event is a fact, named in the past tense, and is never changed once written; a command asks one receiver to do
 something. Amounts are integers in the minor unit of an ISO 4217 currency. Unknown fields are ignored, so that a newer
 producer does not stop an older consumer; an unknown type or a broken payload is a PermanentError, never skipped.
+
+A shape that was ever published is read for ever, since the log and the parking lots keep it: it stands in ``OLDER``
+with an upcaster, and handlers see today's shape alone. docs/contracts/README.md says how to change one.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from types import MappingProxyType
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 
@@ -68,10 +72,28 @@ class InvoiceIssued(Payload, frozen=True, kw_only=True):
     issued_at: Timestamp
 
 
-class PaymentDeclined(Payload, frozen=True, kw_only=True):
+class PaymentDeclinedV1(Payload, frozen=True, kw_only=True):
+    """As published until ``reason`` had to serve both programs and people."""
+
     reason: str
     currency: Currency
     amount_minor: AmountMinor
+
+
+class PaymentDeclined(Payload, frozen=True, kw_only=True):
+    code: str
+    """For programs: one word, which never changes its meaning."""
+    detail: str
+    """For people; empty where nothing is known beyond the code."""
+    currency: Currency
+    amount_minor: AmountMinor
+
+
+def payment_declined_from_v1(old: PaymentDeclinedV1) -> PaymentDeclined:
+    """Upcast: what was called the reason has always been the code."""
+    return PaymentDeclined(
+        order_id=old.order_id, code=old.reason, detail="", currency=old.currency, amount_minor=old.amount_minor
+    )
 
 
 class CreditNoteIssued(Payload, frozen=True, kw_only=True):
@@ -108,11 +130,58 @@ PAYLOADS: Mapping[str, type[Payload]] = MappingProxyType(
     }
 )
 
-SCHEMA_VERSION = 1
-"""The version that producers write into ``ce_dataschema`` (``urn:effectively-once:OrderPlaced:1``)."""
+
+@dataclass(frozen=True, slots=True)
+class Older:
+    """A shape as it was once published, and the pure function that makes the next one of it."""
+
+    kind: type[Payload]
+    upcast: Callable[[Any], Payload]
+
+
+OLDER: Mapping[str, tuple[Older, ...]] = MappingProxyType(
+    {"PaymentDeclined": (Older(PaymentDeclinedV1, payment_declined_from_v1),)}
+)
+"""What came before today's shape, version 1 first. A type that is not named here has only ever had one."""
+
+
+def version(type_name: str) -> int:
+    """Return the version of a type's schema that is written today."""
+    return len(OLDER.get(type_name, ())) + 1
+
+
+def dataschema(type_name: str, number: int | None = None) -> str:
+    """Return the ``ce_dataschema`` of a type: ``urn:effectively-once:OrderPlaced:1``."""
+    return f"urn:effectively-once:{type_name}:{version(type_name) if number is None else number}"
+
+
+Reader = Callable[[bytes], Payload]
+
+
+def _readers(type_name: str) -> dict[str | None, Reader]:
+    """Return how to read each version of a type, by its schema; without one it is today's."""
+    today: Reader = msgspec.json.Decoder(PAYLOADS[type_name]).decode
+    readers: dict[str | None, Reader] = {None: today, dataschema(type_name): today}
+    older = OLDER.get(type_name, ())
+    for place, shape in enumerate(older):
+        readers[dataschema(type_name, place + 1)] = _upcasting(shape.kind, [each.upcast for each in older[place:]])
+    return readers
+
+
+def _upcasting(kind: type[Payload], steps: list[Callable[[Any], Payload]]) -> Reader:
+    decoder = msgspec.json.Decoder(kind)
+
+    def read(written: bytes) -> Payload:
+        payload: Payload = decoder.decode(written)
+        for upcast in steps:
+            payload = upcast(payload)
+        return payload
+
+    return read
+
 
 _encoder = msgspec.json.Encoder()
-_decoders = {name: msgspec.json.Decoder(kind) for name, kind in PAYLOADS.items()}
+_READERS = {name: _readers(name) for name in PAYLOADS}
 
 
 def encode(payload: Payload) -> bytes:
@@ -121,37 +190,29 @@ def encode(payload: Payload) -> bytes:
 
 
 def decode(type_name: str, payload: bytes, schema: str | None = None) -> Payload:
-    """Read a payload, written by the schema that its envelope names.
+    """Read a payload, written by the schema that its envelope names, and return it in today's shape.
 
     Raises PermanentError for a type that is not known, for a schema from the future, and for bytes that are not that
     type's.
     """
-    decoder = _decoders.get(type_name)
-    if decoder is None:
+    readers = _READERS.get(type_name)
+    if readers is None:
         raise PermanentError(f"the event type {type_name!r} is not known here")
-    if schema is not None and schema != _DATASCHEMAS[type_name]:
-        _refuse_future(type_name, schema)
+    read = readers.get(schema)
+    if read is None:
+        raise _unreadable(type_name, schema)
     try:
-        return decoder.decode(payload)
+        return read(payload)
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise PermanentError(f"the payload is not a {type_name}: {error}") from error
 
 
-def dataschema(type_name: str) -> str:
-    """Return the ``ce_dataschema`` of a type."""
-    return f"urn:effectively-once:{type_name}:{SCHEMA_VERSION}"
-
-
-_DATASCHEMAS = {name: dataschema(name) for name in PAYLOADS}
-
-
-def _refuse_future(type_name: str, schema: str) -> None:
-    """Raise PermanentError for a version that this code is too old to read: its fields may mean something else."""
-    version = schema.rpartition(":")[2]
-    if not version.isdecimal():
-        raise PermanentError(f"the schema {schema!r} of {type_name} names no version")
-    if int(version) > SCHEMA_VERSION:
-        raise PermanentError(
-            f"{type_name} is written by version {version} of its schema, and this consumer reads up to "
-            f"{SCHEMA_VERSION}. Deploy a consumer that knows it, then redrive."
+def _unreadable(type_name: str, schema: str | None) -> PermanentError:
+    """Say why a schema is not read: to guess would be to take its fields for something that they may not be."""
+    number = str(schema).rpartition(":")[2]
+    if number.isdecimal() and schema == dataschema(type_name, int(number)) and int(number) > version(type_name):
+        return PermanentError(
+            f"{type_name} is written by version {number} of its schema, and this consumer reads up to "
+            f"{version(type_name)}. Deploy a consumer that knows it, then redrive."
         )
+    return PermanentError(f"the schema {schema!r} is none of {type_name}")

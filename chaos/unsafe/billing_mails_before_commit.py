@@ -19,7 +19,7 @@ from services.billing import bill_orders, wiring
 from services.billing.settings import Settings
 from services.notifications.letter import compose
 from services.notifications.mailer import Mailer
-from shared import events, logs, metrics
+from shared import logs, metrics
 from shared.events import OrderPlaced, SendInvoice
 from shared.inbox import Delivery
 from shared.lifecycle import stop_on_signals
@@ -42,7 +42,7 @@ def apply(connection: Connection, batch: Sequence[Delivery]) -> None:
     bill_orders.apply(connection, batch)
     mailer = Mailer(os.environ["SMTP_HOST"], int(os.environ["SMTP_PORT"]), 5.0)
     for delivery in batch:
-        order = events.decode(delivery.envelope.type, delivery.envelope.payload)
+        order = delivery.payload
         if isinstance(order, OrderPlaced):
             _mail(connection, mailer, order)
 

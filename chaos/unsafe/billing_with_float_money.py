@@ -39,7 +39,7 @@ def apply(connection: Connection, batch: Sequence[Delivery]) -> None:
 
 
 def _in_floats(delivery: Delivery) -> Delivery:
-    order = events.decode(delivery.envelope.type, delivery.envelope.payload)
+    order = delivery.payload
     if not isinstance(order, OrderPlaced):
         return delivery
     unit = 10 ** CURRENCIES[order.currency]

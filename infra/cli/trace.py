@@ -44,6 +44,8 @@ def show(trace: Trace) -> None:
     out.print(
         Text(heading.format(order=trace.order_id, namespace=trace.namespace, start=start), "bold"), soft_wrap=True
     )
+    if trace.trace_id:
+        out.print(Text(_("Trace {trace_id}").format(trace_id=trace.trace_id), "dim"), soft_wrap=True)
     for moment in trace.moments:
         out.print(_line(moment, (moment.at - start).total_seconds()), soft_wrap=True)
     duplicates = sum(moment.duplicate for moment in trace.moments)

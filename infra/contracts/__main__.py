@@ -8,7 +8,6 @@ from typing import Any
 
 from infra.contracts import asyncapi, schemas
 from infra.local.home import PROJECT
-from shared import events
 
 FOLDER = PROJECT / "docs" / "contracts"
 
@@ -18,7 +17,7 @@ def documents() -> dict[str, dict[str, Any]]:
     return {
         "asyncapi.json": asyncapi.document(),
         "orders.openapi.json": _openapi(),
-        **{f"{name}.schema.json": schemas.document(name) for name in events.PAYLOADS},
+        **schemas.documents(),
     }
 
 

@@ -90,9 +90,12 @@ def _operations(name: str, channel: Channel) -> list[tuple[str, dict[str, Any]]]
 
 
 def _message(type_name: str) -> dict[str, Any]:
+    # The log keeps what older producers wrote: a reader meets every shape, today's first.
+    kinds = reversed(schemas.shapes(type_name))
+    payloads = [{"$ref": f"#/components/schemas/{kind.__name__}"} for kind in kinds]
     return {
         "name": type_name,
         "contentType": "application/json",
         "headers": {"$ref": "#/components/schemas/Headers"},
-        "payload": {"$ref": f"#/components/schemas/{type_name}"},
+        "payload": payloads[0] if len(payloads) == 1 else {"oneOf": payloads},
     }

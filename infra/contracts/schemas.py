@@ -34,12 +34,26 @@ def headers() -> dict[str, Any]:
 
 def payloads(ref_template: str) -> dict[str, Any]:
     """Return the schema of every payload by its name, with those that they are made of."""
-    _, found = msgspec.json.schema_components(events.PAYLOADS.values(), ref_template=ref_template)
+    older = (shape.kind for shapes in events.OLDER.values() for shape in shapes)
+    _, found = msgspec.json.schema_components([*events.PAYLOADS.values(), *older], ref_template=ref_template)
     return found
 
 
-def document(type_name: str) -> dict[str, Any]:
-    """Return one payload's schema as a document of its own."""
-    (_,), found = msgspec.json.schema_components([events.PAYLOADS[type_name]], ref_template="#/$defs/{name}")
-    top = found.pop(type_name)
-    return {"$schema": DRAFT, "$id": events.dataschema(type_name), **top, **({"$defs": found} if found else {})}
+def shapes(type_name: str) -> list[type[events.Payload]]:
+    """Return every shape that a type has had, version 1 first."""
+    return [*(shape.kind for shape in events.OLDER.get(type_name, ())), events.PAYLOADS[type_name]]
+
+
+def documents() -> dict[str, dict[str, Any]]:
+    """Return a document for every version of every payload, by its file's name."""
+    return {
+        f"{type_name}.{number}.schema.json": _document(kind, events.dataschema(type_name, number))
+        for type_name in events.PAYLOADS
+        for number, kind in enumerate(shapes(type_name), 1)
+    }
+
+
+def _document(kind: type[events.Payload], schema: str) -> dict[str, Any]:
+    (_,), found = msgspec.json.schema_components([kind], ref_template="#/$defs/{name}")
+    top = found.pop(kind.__name__)
+    return {"$schema": DRAFT, "$id": schema, **top, **({"$defs": found} if found else {})}

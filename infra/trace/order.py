@@ -25,6 +25,8 @@ class Trace:
     order_id: str
     namespace: str
     moments: tuple[Moment, ...]
+    trace_id: str | None
+    """By which a collector of spans knows the request that placed the order."""
 
 
 def check_id(order_id: str) -> None:
@@ -77,7 +79,16 @@ def trace(deployment: Deployment, kafka: str, order_id: str) -> Trace:
         rows.emails(deployment.superuser_url("notifications"), order_id),
         mailbox.arrivals(deployment.mail_journal, order_id),
     )
-    return Trace(order_id, deployment.namespace, tuple(sorted(moments, key=lambda moment: moment.at)))
+    return Trace(
+        order_id,
+        deployment.namespace,
+        tuple(sorted(moments, key=lambda moment: moment.at)),
+        _trace_id(written[Where.ORDERS][0].traceparent),
+    )
+
+
+def _trace_id(traceparent: str | None) -> str | None:
+    return traceparent.split("-")[1] if traceparent else None
 
 
 def _written(written: dict[Where, list[OutboxRow]]) -> Iterator[Moment]:

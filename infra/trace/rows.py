@@ -22,6 +22,7 @@ class OutboxRow:
     destination: str
     lane: int
     occurred_at: datetime
+    traceparent: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,7 @@ class InboxRow:
 
 
 _OUTBOX: LiteralString = """
-SELECT id, event_id, type, aggregate_version, destination, lane, occurred_at
+SELECT id, event_id, type, aggregate_version, destination, lane, occurred_at, traceparent
 FROM outbox WHERE aggregate_id = %(order_id)s ORDER BY id
 """
 

@@ -19,7 +19,6 @@ from typing import Final
 
 from sqlalchemy import Connection
 
-from shared import events
 from shared.envelope import Envelope
 from shared.errors import PermanentError
 from shared.events import CreditNoteIssued, InvoiceIssued, OrderCancelled, OrderConfirmed, OrderPlaced, Payload
@@ -48,7 +47,7 @@ def apply(connection: Connection, batch: Sequence[Delivery]) -> None:
     revenue: dict[tuple[date, str], Revenue] = {}
     standings: dict[str, Standing] = {}
     for delivery in batch:
-        payload = events.decode(delivery.envelope.type, delivery.envelope.payload)
+        payload = delivery.payload
         if isinstance(payload, InvoiceIssued | CreditNoteIssued):
             _add_revenue(revenue, payload)
         else:

@@ -4,7 +4,7 @@ import os
 import sys
 
 from services.billing.settings import Settings
-from shared import logs, metrics
+from shared import logs, metrics, tracing
 from shared.lifecycle import run_main, stop_on_signals
 from shared.settings import read
 
@@ -14,6 +14,7 @@ from shared.settings import read
 def consume(settings: Settings) -> None:
     from services.billing import wiring
 
+    tracing.configure(settings.instance)
     metrics.serve(settings.metrics_host, settings.metrics_port)
     wiring.build(settings).run(stop_on_signals())
 
@@ -27,6 +28,7 @@ def serve(settings: Settings) -> None:
 def keep_house(settings: Settings) -> None:
     from services.billing import housekeeping
 
+    tracing.configure(settings.instance)
     metrics.serve(settings.metrics_host, settings.metrics_port)
     sys.exit(housekeeping.build(settings).run())
 

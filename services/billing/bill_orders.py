@@ -24,13 +24,14 @@ from services.billing import credit_orders, numbers, payments
 from services.billing.errors import BrokenOrderId
 from services.billing.numbers import Number
 from services.billing.payments import Payment
-from shared import events, outbox
+from shared import outbox
 from shared.envelope import Envelope
 from shared.events import InvoiceIssued, OrderCancelled, OrderPlaced, PaymentDeclined, SendInvoice
 from shared.inbox import Delivery
 
 SOURCE: Final = "/billing"
-DECLINED_BECAUSE: Final = "amount_above_limit"
+DECLINED_CODE: Final = "amount_above_limit"
+DECLINED_DETAIL: Final = "The total is above what one payment may be."
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +65,7 @@ def _sort_out(batch: Sequence[Delivery]) -> tuple[list[Charge], list[credit_orde
     charges, cancellations = [], []
     for place, delivery in enumerate(batch):
         envelope = delivery.envelope
-        payload = events.decode(envelope.type, envelope.payload)
+        payload = delivery.payload
         if isinstance(payload, OrderPlaced):
             authorised = payments.authorise(payload.currency, payload.amount_minor)
             charges.append(Charge(place, envelope, payload, _uuid(payload.order_id), authorised))
@@ -196,7 +197,8 @@ def _declined(charge: Charge) -> outbox.Event:
     order = charge.order
     fact = PaymentDeclined(
         order_id=order.order_id,
-        reason=DECLINED_BECAUSE,
+        code=DECLINED_CODE,
+        detail=DECLINED_DETAIL,
         currency=order.currency,
         amount_minor=order.amount_minor,
     )

@@ -50,6 +50,7 @@ def build_reminder(settings: Settings, engine: Engine) -> MailReminder:
             kwargs={"event_id": str(reminder.event_id), "command": msgspec.to_builtins(reminder.command)},
             task_id=str(reminder.event_id),
             queue=settings.celery_queue,
+            headers={"traceparent": reminder.traceparent} if reminder.traceparent else {},
             retry=False,
         )
 

@@ -29,6 +29,8 @@ class Reminder:
 
     event_id: UUID
     command: SendInvoice
+    traceparent: str | None = None
+    """Of the request that placed the order, for as long as the outbox keeps the invoice's event."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +64,9 @@ WITH overdue AS (
   ORDER BY mail_commanded_at LIMIT %(limit)s FOR UPDATE SKIP LOCKED)
 UPDATE invoice SET mail_reminders = mail_reminders + 1, mail_commanded_at = clock_timestamp()
 FROM overdue, bill WHERE invoice.number = overdue.number AND bill.order_id = invoice.order_id
-RETURNING invoice.*, bill.email
+RETURNING invoice.*, bill.email,
+  (SELECT traceparent FROM outbox WHERE aggregate_type = 'bill' AND aggregate_id = invoice.order_id::text
+     AND aggregate_version = 1)
 """
 
 
@@ -77,7 +81,7 @@ def take_overdue(connection: Connection, patience: Patience, limit: int) -> list
             "limit": limit,
         },
     )
-    return [Reminder(row.mail_event_id, _command(row)) for row in rows]
+    return [Reminder(row.mail_event_id, _command(row), row.traceparent) for row in rows]
 
 
 def _command(row: Any) -> SendInvoice:

@@ -5,7 +5,7 @@ import sys
 
 from services.notifications import wiring
 from services.notifications.settings import Settings
-from shared import logs, metrics
+from shared import logs, metrics, tracing
 from shared.lifecycle import run_main
 from shared.settings import read
 
@@ -24,6 +24,7 @@ def main() -> None:
         sys.exit(f"Notifications does not know what to be. Say one of: {', '.join(ROLES)}.")
     settings = read(Settings, os.environ)
     logs.configure(settings.instance, settings.log_level)
+    tracing.configure(settings.instance)
     role(settings)
 
 

@@ -6,7 +6,7 @@ import sys
 from functools import partial
 
 from services.orders.settings import ApiSettings, ConsumerSettings, HousekeeperSettings
-from shared import logs, metrics
+from shared import logs, metrics, tracing
 from shared.lifecycle import run_main, stop_on_signals
 from shared.settings import read
 
@@ -27,6 +27,7 @@ def consumer() -> None:
 
     settings = read(ConsumerSettings, os.environ)
     logs.configure(settings.instance, settings.log_level)
+    tracing.configure(settings.instance)
     stop = stop_on_signals()
     metrics.serve(settings.metrics_host, settings.metrics_port)
     build_consumer(settings).run(stop)
@@ -37,6 +38,7 @@ def housekeeper() -> None:
 
     settings = read(HousekeeperSettings, os.environ)
     logs.configure(settings.instance, settings.log_level)
+    tracing.configure(settings.instance)
     metrics.serve(settings.metrics_host, settings.metrics_port)
     sys.exit(housekeeping.build(settings).run())
 

@@ -21,7 +21,7 @@ from services.orders import tables
 from services.orders.order_events import order_event
 from shared import outbox
 from shared.errors import PermanentError
-from shared.events import InvoiceIssued, OrderCancelled, OrderConfirmed, Payload, PaymentDeclined, decode
+from shared.events import InvoiceIssued, OrderCancelled, OrderConfirmed, Payload, PaymentDeclined
 from shared.inbox import Delivery
 
 
@@ -49,7 +49,7 @@ def _verdicts(deliveries: Sequence[Delivery]) -> dict[UUID, Verdict]:
     """Return each order's verdict, in the order of delivery. The first counts: it leaves the order placed no more."""
     verdicts: dict[UUID, Verdict] = {}
     for delivery in deliveries:
-        payload = decode(delivery.envelope.type, delivery.envelope.payload)
+        payload = delivery.payload
         if isinstance(payload, InvoiceIssued | PaymentDeclined):
             verdicts.setdefault(_order_id(payload), Verdict(payload, delivery.envelope.traceparent))
     return verdicts

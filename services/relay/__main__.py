@@ -8,7 +8,7 @@ import sys
 
 from services.relay import operate, wiring
 from services.relay.settings import Settings
-from shared import lifecycle, logs, metrics
+from shared import lifecycle, logs, metrics, tracing
 from shared.settings import read
 
 
@@ -32,6 +32,7 @@ def main() -> None:
     role = ROLES["".join(sys.argv[1:2])]
     settings = read(Settings, os.environ)
     logs.configure(settings.instance, settings.log_level)
+    tracing.configure(settings.instance)
     metrics.serve(settings.metrics_host, settings.metrics_port)
     role(settings)
 

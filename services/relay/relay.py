@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Final
 
+from opentelemetry.trace import SpanKind
 from psycopg import InterfaceError, OperationalError
 
 from services.relay import identity
@@ -36,6 +37,7 @@ from shared.backlog import backlogs
 from shared.errors import FencedError
 from shared.failpoints import Failpoint, reach
 from shared.retry import Backoff
+from shared.tracing import batch_span
 
 PROBE_SECONDS: Final = 1.0
 STOP_SECONDS: Final = 0.25
@@ -331,7 +333,10 @@ class Relay:
         silence = self._transport.probe(min(PROBE_SECONDS, deadline)) if self._breaker.is_open else None
         if silence is not None:
             return Published(0, silence)
-        published = self._transport.publish(rows, self._deadline(session))
+        with batch_span(
+            f"{self._destination} publish", SpanKind.PRODUCER, (row.traceparent for row in rows), events=len(rows)
+        ):
+            published = self._transport.publish(rows, self._deadline(session))
         if published.count:
             self._tell.published(held, rows, published.count)
         return published

@@ -27,10 +27,10 @@ def test_no_document_of_something_gone_is_left() -> None:
     assert {path.name for path in Path(FOLDER).glob("*.json")} == set(MADE)
 
 
-@pytest.mark.parametrize("type_name", events.PAYLOADS)
-def test_a_schema_is_a_schema(type_name: str) -> None:
+@pytest.mark.parametrize("name", [name for name in MADE if name.endswith(".schema.json")])
+def test_a_schema_is_a_schema(name: str) -> None:
     """JSON Schema, draft 2020-12."""
-    Draft202012Validator.check_schema(MADE[f"{type_name}.schema.json"])
+    Draft202012Validator.check_schema(MADE[name])
 
 
 def test_the_openapi_document_is_one() -> None:

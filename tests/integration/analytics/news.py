@@ -76,7 +76,7 @@ def credited(order_id: str, currency: str = "EUR", amount_minor: int = 500, at: 
 
 
 def declined(order_id: str) -> PaymentDeclined:
-    return PaymentDeclined(order_id=order_id, reason="amount_above_limit", currency="EUR", amount_minor=500)
+    return PaymentDeclined(order_id=order_id, code="amount_above_limit", detail="", currency="EUR", amount_minor=500)
 
 
 def deliver(*payloads: Payload, cancelled_version: int = 3) -> list[Delivery]:

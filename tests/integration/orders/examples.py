@@ -69,7 +69,9 @@ def invoice_issued(order_id: str | UUID, number: str = "INV-2026-000001") -> Del
 
 def payment_declined(order_id: str | UUID) -> Delivery:
     return delivery(
-        events.PaymentDeclined(order_id=str(order_id), reason="amount_above_limit", currency="EUR", amount_minor=900)
+        events.PaymentDeclined(
+            order_id=str(order_id), code="amount_above_limit", detail="", currency="EUR", amount_minor=900
+        )
     )
 
 

@@ -14,7 +14,7 @@ def cancelled(reason: str) -> OrderCancelled:
         (OrderConfirmed(order_id="o", invoice_number="INV-2026-000001"), "confirmed"),
         (cancelled("customer"), "cancelled"),
         (cancelled("payment_declined"), "declined"),
-        (PaymentDeclined(order_id="o", reason="amount_above_limit", currency="EUR", amount_minor=1), None),
+        (PaymentDeclined(order_id="o", code="amount_above_limit", detail="", currency="EUR", amount_minor=1), None),
     ],
 )
 def test_an_orders_own_event_gives_its_state(event: Payload, state: str | None) -> None:
