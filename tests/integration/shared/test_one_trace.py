@@ -1,0 +1,96 @@
+"""One trace from the request to the e-mail, over the real databases of orders and billing."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import UUID
+
+import msgspec
+import pytest
+from alembic import command
+from alembic.config import Config
+from opentelemetry import trace
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+from sqlalchemy import Engine, text
+
+from services.billing import bill_orders
+from services.notifications import settings as notifications
+from services.notifications.letter import compose
+from services.notifications.wiring import TASK, build_app
+from services.orders.settings import ApiSettings
+from services.orders.wiring import build_api
+from shared.database import create_engine, transaction
+from shared.envelope import Envelope
+from shared.events import SendInvoice
+from shared.inbox import DatabaseInbox, Delivery
+from shared.tracing import trace_id
+from tests.conftest import DatabaseFactory
+from tests.integration.orders.examples import order_body, order_headers
+
+INI = Path(__file__).parents[3] / "infra" / "alembic.ini"
+WRITTEN = text("SELECT * FROM outbox ORDER BY id")
+
+
+@pytest.fixture
+def spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
+    """Record spans in memory, for this test only."""
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    monkeypatch.setattr(trace, "get_tracer", lambda name: provider.get_tracer(name))
+    yield exporter
+    provider.shutdown()
+
+
+def migrated(url: str, kind: str) -> Engine:
+    engine = create_engine(url, None, "test", pool_size=2)
+    with engine.connect() as connection:
+        config = Config(INI, ini_section=kind)
+        config.attributes["connection"] = connection
+        command.upgrade(config, "head")
+        connection.commit()
+    return engine
+
+
+def envelopes(engine: Engine) -> list[Envelope]:
+    with engine.connect() as connection:
+        return [
+            Envelope(**{name: getattr(row, name) for name in Envelope.__slots__}) for row in connection.execute(WRITTEN)
+        ]
+
+
+def test_one_trace_leads_from_the_request_to_the_mail(
+    postgres_url: DatabaseFactory, spans: InMemorySpanExporter, tmp_path: Path
+) -> None:
+    """The request's trace id stands in both outboxes and in the letter, and no step begins a trace of its own."""
+    orders, billing = migrated(url := postgres_url(), "orders"), migrated(postgres_url(), "billing")
+    (tmp_path / "token").write_text("test-token")
+    api = ApiSettings(database_url=url, http_port=1, admin_token_file=str(tmp_path / "token"))
+    client = build_api(api, engine=orders).test_client()
+    assert client.post("/orders", data=order_body(), headers=order_headers()).status_code == 201
+    (request,) = spans.get_finished_spans()
+    began = trace.format_trace_id(request.context.trace_id)
+
+    (placed,) = envelopes(orders)
+    with transaction(billing) as connection:
+        batch = DatabaseInbox("billing").new(connection, [Delivery(placed, "orders.events", 0, 0, "member", 1)])
+        bill_orders.apply(connection, batch)
+    invoice, mail = envelopes(billing)
+
+    letters = []
+
+    def send(event_id: UUID, invoice: SendInvoice) -> None:
+        letters.append(compose(event_id, invoice, "shop@example.org", trace_id()))
+
+    worker = build_app(notifications.Settings(database_url="postgresql://nobody@127.0.0.1:1/nowhere"), send)
+    worker.tasks[TASK].apply(
+        kwargs={"event_id": str(mail.event_id), "command": msgspec.json.decode(mail.payload)},
+        headers={"traceparent": mail.traceparent},
+        throw=True,
+    )
+    carried = [str(envelope.traceparent).split("-")[1] for envelope in (placed, invoice, mail)]
+    assert [*carried, letters[0]["X-Trace-Id"]] == [began] * 4
+    assert {trace.format_trace_id(span.context.trace_id) for span in spans.get_finished_spans()} == {began}
+    for engine in (orders, billing):
+        engine.dispose()
