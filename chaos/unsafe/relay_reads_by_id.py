@@ -15,7 +15,7 @@ from services.relay.relay import Relay, Session
 
 VARIANT = Variant(
     name="relay_reads_by_id",
-    guard="late commits",
+    guard="late-commits",
     replaces=("services.relay",),
     scenario="late_commits",
     must_fail=frozenset({"S00", "S05", "L01"}),

@@ -12,7 +12,7 @@ from services.relay.relay import Relay, Session
 
 VARIANT = Variant(
     name="relay_reads_floor_with_snapshot",
-    guard="floor before snapshot",
+    guard="floor-before-snapshot",
     replaces=("services.relay",),
     scenario="late_commits",
     must_fail=frozenset({"S00", "S05", "L01"}),

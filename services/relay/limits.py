@@ -26,11 +26,12 @@ class TopicLimits:
         self._bytes: dict[str, int] = {}
 
     def learn(self, topics: Iterable[str], deadline_seconds: float) -> None:
-        """Ask the broker. Raises KafkaException when it is away or does not know a topic."""
+        """Ask the broker. Raises KafkaException when it is away; a topic that it does not know has no limit yet."""
         admin = AdminClient(dict(self._config))
         wanted = [ConfigResource(ConfigResource.Type.TOPIC, topic) for topic in set(topics)]
         answers = admin.describe_configs(wanted, request_timeout=max(0.1, deadline_seconds))
-        self._bytes |= {resource.name: _limit(answer) for resource, answer in answers.items()}
+        found = {resource.name: _limit(answer) for resource, answer in answers.items()}
+        self._bytes |= {topic: limit for topic, limit in found.items() if limit is not None}
 
     def known(self) -> bool:
         return bool(self._bytes)
@@ -46,10 +47,12 @@ class TopicLimits:
         return max(self._bytes.values(), default=_BROKERS_DEFAULT)
 
 
-def _limit(answer: Any) -> int:
+def _limit(answer: Any) -> int | None:
     try:
         return int(answer.result()[_SETTING].value)
     except KafkaException as error:
         if error.args[0].code() in _NOT_TOLD:
             return _BROKERS_DEFAULT  # it may write but not ask; what the broker then refuses is tried again alone
+        if error.args[0].code() == KafkaError.UNKNOWN_TOPIC_OR_PART:
+            return None  # somebody else's, perhaps: events of other topics go out meanwhile
         raise

@@ -151,9 +151,11 @@ class Relay:
         For a caller that comes again by the clock. Its clients stay open.
         """
         total = quiet = 0
-        while quiet < 2 and not (quiet and self._breaker.is_open):
+        while quiet < 2:
             count = self._work()
             total += count
+            if not count and self._breaker.is_open:
+                break
             # Once is not enough: a pass that was taken over half-way may end empty before the next one begins.
             quiet = 0 if count or self._is_behind() else quiet + 1
         self._give_back()

@@ -138,7 +138,7 @@ def test_a_second_request_waits_a_bounded_time_for_the_first(client: FlaskClient
 
 def test_a_second_request_gets_the_answer_of_the_first(settings: ApiSettings, engine: Engine, rows: Rows) -> None:
     """A duplicate that arrives while the first is being written waits, and then says the same."""
-    app = build_api(replace(settings, wait_seconds=10, backlog_limit_seconds=0), engine=engine)
+    app = build_api(replace(settings, wait_seconds=10, backlog_limit_seconds=0, backlog_limit_events=0), engine=engine)
     committing, go_on = threading.Event(), threading.Event()
 
     def send() -> TestResponse:

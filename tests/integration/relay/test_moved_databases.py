@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from sqlalchemy import text
+from structlog.testing import capture_logs
 
 from services.relay import identity
 from services.relay.errors import StandbyError
@@ -217,9 +218,7 @@ def test_an_upgraded_cluster_goes_on_when_it_is_told_that_transactions_were_kept
     nothing_is_lost(new, log)
 
 
-def test_a_standby_is_waited_for_and_its_promotion_reported(
-    cluster: MakeCluster, log: Log, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_standby_is_waited_for_and_its_promotion_reported(cluster: MakeCluster, log: Log) -> None:
     """With synchronous replication nothing that was committed is missing, and nothing has to be done."""
     primary = old_shop(cluster("primary").make().start(), log)
     standby = cluster("standby").copy_of(primary, standby=True).start()
@@ -230,17 +229,20 @@ def test_a_standby_is_waited_for_and_its_promotion_reported(
     )
     write_more(primary)
     waiting = relay(standby.url(), log)
-    waiting.step()
-    assert "This is a standby" in capsys.readouterr().out
+    with capture_logs() as said:
+        waiting.step()
+    assert "This is a standby" in str(said)
     with database.connect(standby.url(), None, "test") as connection, pytest.raises(StandbyError):
         identity.check(connection)
     primary.stop(at_once=True)
     standby.execute("SELECT pg_promote()")
-    waiting.drain_once()
-    assert "new timeline" in capsys.readouterr().out
+    with capture_logs() as said:
+        waiting.drain_once()
+    assert "new timeline" in str(said)
     nothing_is_lost(standby, log, 33)
-    relay(standby.url(), log).drain_once()
-    assert "new timeline" not in capsys.readouterr().out
+    with capture_logs() as said:
+        relay(standby.url(), log).drain_once()
+    assert "new timeline" not in str(said)
 
 
 @pytest.mark.full
