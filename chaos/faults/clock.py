@@ -2,8 +2,8 @@
 
 By libfaketime, preloaded into the processes that the fault names, which reads the shift from a file: everything that
 the process asks the operating system is shifted, in C and Rust libraries too, except for the monotonic clock, which has
-no relation to the time of day. Linux on x86-64 with the package ``libfaketime`` only, which is not in our lock files (its
-licence is the GPL): without it the scenario is left out, with words.
+no relation to the time of day. Linux on x86-64 with the package ``libfaketime`` only. It is not in our lock files, since
+its licence is the GPL; without it the scenario is left out, with words.
 """
 
 import contextlib
