@@ -1,9 +1,9 @@
 """The clocks of two machines differ: some processes live in another time than the database and their colleagues.
 
-By libfaketime, preloaded into the processes that the fault names, which reads the shift from a file: everything that
-the process asks the operating system is shifted, in C and Rust libraries too, except for the monotonic clock, which has
-no relation to the time of day. Linux on x86-64 with the package ``libfaketime`` only. It is not in our lock files, since
-its licence is the GPL; without it the scenario is left out, with words.
+By libfaketime, preloaded into the processes that the fault names. It reads the shift from a file: everything that the
+process asks the operating system is shifted, in C and Rust libraries too, except for the monotonic clock, which has
+no relation to the time of day. Linux on x86-64 with the package ``libfaketime`` only. It is not in our lock files: its
+licence is the GPL. Without it the scenario is left out, with words.
 """
 
 import contextlib
