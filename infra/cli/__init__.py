@@ -24,6 +24,7 @@ VERBS: Mapping[str, str] = {
     "doctor": "infra.cli.doctor:doctor",
     "order": "infra.cli.order:order",
     "trace": "infra.cli.trace:trace",
+    "parked": "infra.cli.parked:parked",
     "relay": "infra.cli.relay:relay",
     "chaos": "infra.cli.chaos:chaos",
     "load": "infra.cli.load:load",

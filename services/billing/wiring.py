@@ -12,7 +12,9 @@ from services.billing.settings import Settings
 from shared import http, kafka
 from shared.consumer import Consumer, Handler
 from shared.database import connect, create_engine
+from shared.http.parked import parked_blueprint
 from shared.inbox import DatabaseInbox, Inbox
+from shared.outbox_parking import OutboxLot
 from shared.wakeup import Wakeup
 
 
@@ -61,7 +63,11 @@ def _waking_engine(settings: Settings) -> Engine:
 
 
 def build_api(settings: Settings) -> Flask:
-    return create_app(build_engine(settings))
+    engine = build_engine(settings)
+    app = create_app(engine)
+    if settings.admin_token_file:
+        app.register_blueprint(parked_blueprint(engine, [OutboxLot()], settings.admin_token_file))
+    return app
 
 
 def serve_api(settings: Settings) -> None:

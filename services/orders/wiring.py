@@ -16,8 +16,10 @@ from shared import kafka
 from shared.consumer import Consumer, Handler
 from shared.database import connect, create_engine, transaction
 from shared.http import install
+from shared.http.parked import parked_blueprint
 from shared.http.server import THREADS
 from shared.inbox import DatabaseInbox, Inbox
+from shared.outbox_parking import OutboxLot
 from shared.wakeup import Wakeup
 
 
@@ -42,6 +44,7 @@ def build_api(settings: ApiSettings, *, engine: Engine | None = None) -> Flask:
     install(app, ready)
     app.add_url_rule("/openapi.json", view_func=openapi.document)
     app.register_blueprint(admin_blueprint(used, settings.admin_token_file))
+    app.register_blueprint(parked_blueprint(used, [OutboxLot()], settings.admin_token_file))
     add_routes(
         app,
         used,

@@ -12,7 +12,18 @@ from werkzeug.test import TestResponse
 from services.orders.settings import ApiSettings
 from services.orders.wiring import build_api
 
-UNDOCUMENTED = {"/healthz", "/readyz", "/metrics", "/openapi.json", "/admin/outbox", "/static/{filename}"}
+UNDOCUMENTED = {
+    "/healthz",
+    "/readyz",
+    "/metrics",
+    "/openapi.json",
+    "/admin/outbox",
+    "/admin/parked",
+    "/admin/parked/{lot}/{entry_id}",
+    "/admin/parked/{lot}/{entry_id}/redrive",
+    "/admin/parked/{lot}/{entry_id}/discard",
+    "/static/{filename}",
+}
 """For those who run the service, not for its clients."""
 
 ID = "0190a5c2-0000-7000-8000-000000000000"
