@@ -1,13 +1,16 @@
 """What befalls a relay: it dies, hangs or loses its connection before or after any statement, and at any failpoint.
 
-A death is an exception that nothing catches, thrown after the socket is closed: as with SIGKILL, no handler of the
+A death is an exception that nothing catches, thrown after the socket is shut: as with SIGKILL, no handler of the
 relay runs and nothing is given back. A hang is longer than the lease, and the relay goes on without knowing of it.
 """
 
+import os
 import random
+import socket
 import threading
 import time
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, NoReturn
 
@@ -59,8 +62,10 @@ class Fate:
         raise RelayDiedError
 
     def _hang_up(self) -> None:
-        if self.connection is not None:
-            self.connection.close()
+        """Cut the line below the connection: another thread of the relay may be in the middle of a statement."""
+        if self.connection is not None and not self.connection.closed:
+            with suppress(OSError), socket.socket(fileno=os.dup(self.connection.fileno())) as line:
+                line.shutdown(socket.SHUT_RDWR)
 
 
 class FatedConnection(psycopg.Connection[Any]):
