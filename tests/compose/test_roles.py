@@ -34,6 +34,13 @@ FORBIDDEN: Mapping[str, tuple[str, ...]] = {
         "UPDATE outbox SET type = 'x'",
         "DELETE FROM outbox",
     ),
+    "orders_housekeeper": (
+        "SELECT * FROM orders",
+        "UPDATE outbox SET type = 'x'",
+        "UPDATE relay_position SET floor_id = 0",
+        "DELETE FROM inbox",
+    ),
+    "orders_cdc": ("SELECT * FROM orders", "UPDATE outbox SET type = 'x'", "DELETE FROM outbox", "SELECT * FROM inbox"),
     "billing_api": ("UPDATE invoice SET amount_minor = 0", "INSERT INTO bill DEFAULT VALUES", "DELETE FROM invoice"),
     "billing_consumer": (
         "UPDATE invoice SET amount_minor = 0",
@@ -43,8 +50,17 @@ FORBIDDEN: Mapping[str, tuple[str, ...]] = {
         "UPDATE outbox SET type = 'x'",
     ),
     "billing_relay": ("SELECT * FROM invoice", "SELECT * FROM payment", "UPDATE outbox SET type = 'x'"),
+    "billing_housekeeper": (
+        "UPDATE invoice SET amount_minor = 0",
+        "DELETE FROM invoice",
+        "SELECT * FROM payment",
+        "UPDATE relay_position SET floor_id = 0",
+        "DELETE FROM inbox",
+    ),
+    "billing_cdc": ("SELECT * FROM invoice", "UPDATE outbox SET type = 'x'", "DELETE FROM outbox"),
     "analytics_api": ("UPDATE revenue SET amount_minor = 0", "SELECT * FROM inbox"),
     "analytics_consumer": ("DELETE FROM inbox", "UPDATE inbox SET consumer = 'x'"),
+    "analytics_housekeeper": ("SELECT * FROM revenue", "DELETE FROM inbox", "DELETE FROM order_state"),
     "notifications_worker": ("DELETE FROM sent_email",),
 }
 
