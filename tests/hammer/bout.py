@@ -13,6 +13,7 @@ from sqlalchemy import MetaData, create_engine, text
 
 from services.relay.relay import Pace, Relay
 from shared import failpoints
+from shared.errors import RefusedError
 from shared.outbox import FIRST_POSITIONS, outbox_table, relay_tables
 from tests.hammer import writers
 from tests.hammer.broker import Log, MoodyBroker
@@ -178,7 +179,8 @@ class Bout:
         """Run one relay after the other: each death is followed by another life, under the same name or a new one."""
         dice = self._dice("relay", number)
         while not self._over.is_set():
-            with suppress(RelayDiedError):
+            # A server that forgets commits may seem to be another one; who is refused asks again, as an operator would.
+            with suppress(RelayDiedError, *([RefusedError] if self._plan.crash else [])):
                 self._relay(dice, f"relay-{number}{dice.choice(('', '-again'))}").run(self._over)
 
     def _relay(self, dice: random.Random, name: str) -> Relay:
