@@ -33,8 +33,8 @@ class ReadsById(Relay):
         assert row is not None
         return str(row[0]), int(str(row[1]))
 
-    def _read(self, session: Session, held: Held, position: Position) -> list[Row]:
-        return super()._read(session, held, replace(position, done="1:1:"))
+    def _read(self, session: Session, held: Held, position: Position, size: int) -> list[Row]:
+        return super()._read(session, held, replace(position, done="1:1:"), size)
 
 
 if __name__ == "__main__":

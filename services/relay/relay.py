@@ -273,8 +273,8 @@ class Relay:
         """Return what is visible now, and an id up to which nothing can be missing from it unseen."""
         return place.current_snapshot(session.database), session.sequence_floor
 
-    def _read(self, session: Session, held: Held, position: Position) -> list[Row]:
-        return place.read(session.database, position, self._destination, held.lanes, self._chunk_size(session, held))
+    def _read(self, session: Session, held: Held, position: Position, size: int) -> list[Row]:
+        return place.read(session.database, position, self._destination, held.lanes, size)
 
     def _chunk_size(self, session: Session, held: Held) -> int:
         return min(self._appetite.rows, session.care[held.position_id].chunk_size(self._pace.chunk_size))
@@ -282,11 +282,16 @@ class Relay:
     def _next_chunk(self, session: Session, held: Held, position: Position) -> list[Row]:
         """Return the rows behind the position, and begin to read those that will follow them."""
         size = self._chunk_size(session, held)
-        rows = self._ahead.take((held.lanes, held.epoch, position, size), partial(self._read, session, held, position))
+        rows = self._ahead.take(
+            (held.lanes, held.epoch, position, size), partial(self._read, session, held, position, size)
+        )
         self._appetite.had(rows)
         if len(rows) == size and session.care[held.position_id].caution == CALM:
             following, size = position.advance(rows[-1].id), self._chunk_size(session, held)
-            self._ahead.start((held.lanes, held.epoch, following, size), partial(self._read, session, held, following))
+            # The size is fixed here: read with a smaller one, a chunk would look like the end of the pass.
+            self._ahead.start(
+                (held.lanes, held.epoch, following, size), partial(self._read, session, held, following, size)
+            )
         return rows
 
     def _advance(self, session: Session, held: Held, position: Position) -> tuple[Position, int]:
