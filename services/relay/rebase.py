@@ -7,11 +7,15 @@ this cluster that does not see it: they are pending, and all others are done.
 Invariant: a row that was not published is pending afterwards. Where the copy does not tell (``xid`` was left out of it
 while transactions were running), rows are taken for pending: published twice rather than never.
 
-One transaction: killed anywhere, it has changed nothing. Writers wait for it; relays may run, and are fenced by it.
+One transaction: killed anywhere, it has changed nothing. Writers wait for it. Relays may run: their lanes are taken
+from them first, and it begins when none of them may publish by its own clock any more. One that went on by what it
+remembers would take rows that get another transaction here for done, and publish later versions before them.
 """
 
+import time
 from dataclasses import dataclass
-from typing import LiteralString
+from typing import Final, LiteralString
+from uuid import uuid4
 
 from services.relay.identity import Cluster, cluster_of, foreign_transaction
 from services.relay.operators import alone, lock_positions
@@ -102,6 +106,24 @@ WHERE highest > coalesce(pg_sequence_last_value('outbox_id_seq'), 0)
 """
 
 
+# A little longer than the lease that is taken away: long enough to begin, short enough if this process dies.
+_TAKE_AWAY: LiteralString = """
+WITH live AS (
+  SELECT position_id, lease_until FROM relay_position
+  WHERE owner <> %(name)s AND lease_until > clock_timestamp() AND isfinite(lease_until) FOR UPDATE)
+UPDATE relay_position SET owner = %(name)s, epoch = epoch + 1, lease_until = live.lease_until + interval '15 s'
+FROM live WHERE relay_position.position_id = live.position_id
+RETURNING extract(epoch FROM live.lease_until - clock_timestamp())::float
+"""
+
+_ANYBODY: LiteralString = """
+SELECT 1 FROM relay_position
+WHERE owner <> %(name)s AND lease_until > clock_timestamp() AND isfinite(lease_until) LIMIT 1
+"""
+
+TRIES: Final = 5
+
+
 def plan(database: Database, *, xids_kept: bool = False) -> Rebased:
     """Say what a rebase would do, by the state of this moment; changes nothing and locks nothing.
 
@@ -117,6 +139,27 @@ def plan(database: Database, *, xids_kept: bool = False) -> Rebased:
 
 def rebase(database: Database, *, xids_kept: bool = False) -> Rebased:
     """Rebase the outbox onto this cluster, as its owner. ``xids_kept``: only the identity is new (pg_upgrade)."""
+    name = f"rebase {uuid4()}"
+    for _ in range(TRIES):
+        if not xids_kept:  # what relays remember stays true where transactions keep their numbers
+            _silence(database, name)
+        done = _rebase(database, name, xids_kept=xids_kept)
+        if done is not None:
+            return done
+    raise RefusedError(
+        f"Nothing was changed: relays took lanes again, {TRIES} times, before this could begin, as they do when "
+        "somebody else rewinds or rebases at the same time. Stop the relays or wait for that to end, then try again."
+    )
+
+
+def _silence(database: Database, name: str) -> None:
+    """Take the lanes from relays that live, and wait until the last of their leases would have ended."""
+    left = [float(str(seconds)) for (seconds,) in database.execute(_TAKE_AWAY, {"name": name})]
+    time.sleep(max(left, default=0.0))
+
+
+def _rebase(database: Database, name: str, *, xids_kept: bool) -> Rebased | None:
+    """Do it in one transaction; None when a relay has a lane again."""
     now = cluster_of(database)
     with alone(database):
         # First of all, before this transaction has an id of its own: what the snapshot sees is done, and it must not
@@ -124,6 +167,8 @@ def rebase(database: Database, *, xids_kept: bool = False) -> Rebased:
         (snapshot,) = _strings(database, "SELECT pg_current_snapshot()::text")
         database.execute("LOCK TABLE outbox IN SHARE ROW EXCLUSIVE MODE")
         lock_positions(database)
+        if not xids_kept and database.execute(_ANYBODY, {"name": name}).fetchone() is not None:
+            return None
         before = _before(database, now)
         # The positions' floors count, too, so this comes before they are moved.
         raised = None if xids_kept else database.execute(_SEQUENCE).fetchone()
