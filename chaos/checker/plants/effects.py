@@ -35,7 +35,8 @@ def inbox_row_missing(evidence: Evidence) -> Evidence:
         ),
         "consumed event",
     )
-    return evidence.replacing(inbox=[r for r in evidence.inbox if r is not row])
+    taken = row.group, row.event_id
+    return evidence.replacing(inbox=[r for r in evidence.inbox if (r.group, r.event_id) != taken])
 
 
 def older_generation(evidence: Evidence) -> Evidence:
@@ -46,8 +47,8 @@ def older_generation(evidence: Evidence) -> Evidence:
 
 
 def published_and_parked(evidence: Evidence) -> Evidence:
-    firsts = evidence.first_copies
-    event = pick((e for e in evidence.events if e.event_id in firsts), "event in the log")
+    published = evidence.first_copies.keys() - evidence.parked_event_ids
+    event = pick((e for e in evidence.events if e.event_id in published), "event in the log")
     parked = ParkedRow(event.database, event.id, "parked", "canary")
     return evidence.replacing(parked_rows=[*evidence.parked_rows, parked])
 

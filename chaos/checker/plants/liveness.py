@@ -12,7 +12,8 @@ MARK = FaultMark("canary", "heal", LONG_AGO, None, None, None, None)
 def lag_left(evidence: Evidence) -> Evidence:
     groups = evidence.run.groups
     mark = pick((m for m in evidence.marks if m.group in groups), "partition")
-    return evidence.replacing(marks=instead(evidence.marks, mark, mark._replace(end=mark.end + 1)))
+    further = max(mark.end, mark.low, mark.committed or 0) + 1
+    return evidence.replacing(marks=instead(evidence.marks, mark, mark._replace(end=further)))
 
 
 def beyond_the_end(evidence: Evidence) -> Evidence:

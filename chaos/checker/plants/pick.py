@@ -22,9 +22,5 @@ def pick(rows: Iterable[T], what: str) -> T:
     raise CannotPlant(f"this run has no {what}")
 
 
-def without(rows: Iterable[T], *spoiled: T) -> list[T]:
-    return [row for row in rows if not any(row is one for one in spoiled)]
-
-
 def instead(rows: Iterable[T], old: T, new: T) -> list[T]:
     return [new if row is old else row for row in rows]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -14,6 +15,7 @@ from chaos.checker.finding import Counterexample, Invariant
 from chaos.checker.registry import INVARIANTS
 from chaos.checker.verdict import Answer, Status, judge
 from chaos.specimens import History, every_shape
+from tests.unit.checker.test_bad_histories import BAD, Bad
 
 
 def always_holds(_evidence: Evidence) -> Iterator[Counterexample]:
@@ -79,13 +81,57 @@ def test_canaries_can_be_left_out(good: Path) -> None:
     assert next(r.answer for r in verdict.results if r.invariant == "W07") is Answer.NOT_APPLICABLE
 
 
-def test_a_red_run_still_finds_its_canaries(tmp_path: Path) -> None:
-    """Real violations do not hide planted ones."""
+def missed(history: History, directory: Path) -> list[str]:
+    verdict = judge(history.write(directory))
+    return [bird.invariant for bird in verdict.canaries if bird.fate in (Fate.MISSED, Fate.NOTHING_TO_SPOIL)]
+
+
+@pytest.mark.parametrize("case", BAD, ids=lambda case: f"{case.rule}: {case.title}")
+def test_a_red_run_still_finds_its_canaries(tmp_path: Path, case: Bad) -> None:
+    """A real violation does not hide a planted one, not even that of its own rule."""
     history = every_shape()
-    history.rows["mail"] = history.rows["mail"][4:]
-    history.rows["db/billing/payment"][0]["amount_minor"] += 1
+    case.spoil(history)
 
-    verdict = judge(history.write(tmp_path))
+    assert missed(history, tmp_path) == []
 
-    assert verdict.status is Status.FAIL
-    assert {c.fate for c in verdict.canaries} == {Fate.FOUND}
+
+@pytest.mark.parametrize("table", every_shape().rows)
+def test_doubled_rows_hide_no_canary(tmp_path: Path, table: str) -> None:
+    """A planted violation is seen where every row of a table stands twice."""
+    history = every_shape()
+    history.rows[table] *= 2
+
+    assert missed(history, tmp_path) == []
+
+
+@pytest.mark.parametrize("state", ["placed", "confirmed", "declined", "cancelled"])
+def test_orders_that_are_all_at_one_place_hide_no_canary(tmp_path: Path, state: str) -> None:
+    """Where no order moves on, or all end alike, one that ends nowhere is still seen."""
+    history = every_shape()
+    for order in history.rows["db/orders/orders"]:
+        order["state"] = state
+
+    assert missed(history, tmp_path) == []
+
+
+def test_a_key_that_made_two_orders_hides_no_canary(tmp_path: Path) -> None:
+    """The canary is planted in an order that answers for its key, and not in the second one of another key."""
+    history = every_shape()
+    second = next(history.all("intents", op="place", result="ok"))
+    history.rows["intents"].remove(second)
+    history.rows["intents"][:0] = [{**second, "n": 10_000, "order_id": history.new_id()}, second]
+
+    assert missed(history, tmp_path) == []
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_several_violations_at_once_hide_no_canary(tmp_path: Path, seed: int) -> None:
+    """Three corruptions laid over one another still leave every canary found."""
+    history = every_shape()
+    for case in random.Random(seed).sample(BAD, 3):
+        try:
+            case.spoil(history)
+        except (StopIteration, IndexError, KeyError, AssertionError):
+            continue  # an earlier one has taken away what this one spoils
+
+    assert missed(history, tmp_path) == []
