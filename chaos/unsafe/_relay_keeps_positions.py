@@ -8,7 +8,8 @@ ones; the snapshots in memory take the new ones for done.
 """
 
 from chaos.unsafe import _relays
-from services.relay.relay import Relay, Session
+from services.relay.relay import Relay
+from services.relay.session import Session
 
 
 class KeepsPositions(Relay):
@@ -19,7 +20,7 @@ class KeepsPositions(Relay):
     def _open(self) -> Session:
         session, before = super()._open(), self._remembered
         if before is not None:
-            session.hold(before.held, self._pace.chunk_size)
+            session.hold(before.held)
             session.sequence_floor = before.sequence_floor
         self._remembered = session
         return session

@@ -11,7 +11,8 @@ from typing import LiteralString
 from chaos.unsafe import _relays
 from services.relay.lanes import Held
 from services.relay.position import COLUMNS, Position, Row
-from services.relay.relay import Relay, Session
+from services.relay.relay import Relay
+from services.relay.session import Session
 
 _READ: LiteralString = f"""
 SELECT xid::text, {COLUMNS}
@@ -30,7 +31,7 @@ class OrdersByXid(Relay):
         where = {"destination": self._destination, "lanes": list(held.lanes), "limit": self._pace.chunk_size}
         found = session.database.execute(_READ, place | where, binary=True).fetchall()
         rows = [Row._make(values) for _xid, *values in found]
-        count = self._publish(session, held, rows).count if rows else 0
+        count = self._sender.publish(session, held, rows).count if rows else 0
         if not count:
             return held.position, 0
         xid = found[count - 1][0]

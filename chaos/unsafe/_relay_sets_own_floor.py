@@ -12,7 +12,8 @@ from dataclasses import replace
 from chaos.unsafe import _relays
 from services.relay.lanes import Held
 from services.relay.position import Position
-from services.relay.relay import Relay, Session
+from services.relay.relay import Relay
+from services.relay.session import Session
 
 
 class OwnFloor(Relay):

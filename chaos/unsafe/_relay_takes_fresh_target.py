@@ -10,7 +10,8 @@ from dataclasses import replace
 
 from chaos.unsafe import _relays
 from services.relay.position import current_snapshot
-from services.relay.relay import Relay, Session
+from services.relay.relay import Relay
+from services.relay.session import Session
 
 
 class FreshTarget(Relay):

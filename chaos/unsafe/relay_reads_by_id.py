@@ -11,7 +11,8 @@ from dataclasses import replace
 from chaos.unsafe import Variant, _relays
 from services.relay.lanes import Held
 from services.relay.position import Position, Row
-from services.relay.relay import Relay, Session
+from services.relay.relay import Relay
+from services.relay.session import Session
 
 VARIANT = Variant(
     name="relay_reads_by_id",

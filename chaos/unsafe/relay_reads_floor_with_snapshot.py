@@ -8,7 +8,8 @@ so nobody looks there again. S06 holds.
 """
 
 from chaos.unsafe import Variant, _relays
-from services.relay.relay import Relay, Session
+from services.relay.relay import Relay
+from services.relay.session import Session
 
 VARIANT = Variant(
     name="relay_reads_floor_with_snapshot",

@@ -6,8 +6,9 @@ from functools import partial
 
 from celery import Celery
 
+from services.relay.pace import Pace
 from services.relay.position import Database
-from services.relay.relay import Pace, Relay
+from services.relay.relay import Relay
 from services.relay.settings import Settings
 from services.relay.transports import CeleryTransport, KafkaTransport, Transport
 from shared import database, lifecycle

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 import psycopg
 from sqlalchemy import MetaData, create_engine, text
 
-from services.relay.relay import Pace, Relay
+from services.relay.pace import Pace
+from services.relay.relay import Relay
 from shared import failpoints
 from shared.errors import RefusedError
 from shared.outbox import FIRST_POSITIONS, outbox_table, relay_tables

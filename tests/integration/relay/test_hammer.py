@@ -8,7 +8,8 @@ from functools import partial
 import pytest
 from sqlalchemy import Engine, text
 
-from services.relay.relay import Pace, Relay
+from services.relay.pace import Pace
+from services.relay.relay import Relay
 from shared import database, failpoints
 from shared.failpoints import Failpoint
 from tests.conftest import eventually

@@ -8,8 +8,9 @@ import pytest
 from sqlalchemy import Engine, text
 
 from services.relay.failures import ATTEMPTS, Fault
+from services.relay.pace import Pace
 from services.relay.position import Row
-from services.relay.relay import Pace, Relay
+from services.relay.relay import Relay
 from services.relay.transports import Published
 from shared import failpoints
 from shared.errors import RefusedError
@@ -95,7 +96,7 @@ def test_a_receiver_that_is_away_parks_nothing(engine: Engine, outbox_url: str) 
     picky.away = True
     write(engine, event("a", 1))
     relaying = relay(outbox_url, picky, pace=Pace(poll_seconds=0))
-    relaying._breaker._backoff._ceiling = 0.001
+    relaying._sender.breaker._backoff._ceiling = 0.001
     eventually(lambda: relaying.step() is not None and picky.asked > 20, 20, "it is tried again and again")
     assert lot(engine) == {}
     picky.away = False

@@ -7,8 +7,9 @@ from functools import partial
 import pytest
 from sqlalchemy import Engine, text
 
+from services.relay.pace import Pace
 from services.relay.position import Row
-from services.relay.relay import Pace, Relay
+from services.relay.relay import Relay
 from services.relay.transports import Published, Transport
 from shared import database
 from shared.errors import RefusedError

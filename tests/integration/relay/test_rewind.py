@@ -8,7 +8,8 @@ import pytest
 from sqlalchemy import Engine, text
 
 from services.relay import retention, rewind
-from services.relay.relay import Pace, Relay
+from services.relay.pace import Pace
+from services.relay.relay import Relay
 from shared import database
 from shared.errors import RefusedError
 from shared.events import OrderConfirmed

@@ -9,7 +9,7 @@ import psutil
 import pytest
 from sqlalchemy import Engine
 
-from services.relay.relay import Pace
+from services.relay.pace import Pace
 from shared import database
 from shared.wakeup import Wakeup, listen, wait_for_signal
 from tests.conftest import eventually
