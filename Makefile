@@ -52,7 +52,7 @@ chaos: setup ## Run a scenario (ARGS="run NAME"), or list them
 load: setup ## Put load on the system, print latencies, and check what it did
 	@$(ONCE) load $(ARGS)
 
-contracts: setup ## Write the contracts (AsyncAPI, OpenAPI, JSON Schema) to docs/contracts
+contracts: setup ## Write the contracts (AsyncAPI, OpenAPI, JSON Schema) and docs/saga.md from the code
 	@$(RUN) infra.contracts
 
 lock: setup ## Make the lock files again (needs uv; nothing else does)

@@ -1,4 +1,4 @@
-"""Write the contracts: ``python -m infra.contracts [FOLDER]`` (``make contracts``)."""
+"""Write the contracts and the page of the saga: ``python -m infra.contracts [FOLDER]`` (``make contracts``)."""
 
 import json
 import subprocess
@@ -6,10 +6,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from infra.contracts import asyncapi, schemas
+from infra.contracts import asyncapi, saga, schemas
 from infra.local.home import PROJECT
 
 FOLDER = PROJECT / "docs" / "contracts"
+SAGA = PROJECT / "docs" / "saga.md"
 
 
 def documents() -> dict[str, dict[str, Any]]:
@@ -35,6 +36,8 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for name, document in documents().items():
         (folder / name).write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    if folder == FOLDER:
+        SAGA.write_text(saga.page(), encoding="utf-8")
 
 
 if __name__ == "__main__":

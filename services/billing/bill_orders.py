@@ -21,6 +21,7 @@ from msgspec import json
 from sqlalchemy import Connection
 
 from services.billing import credit_orders, numbers, payments
+from services.billing.bill_states import DECLINED, INVOICED
 from services.billing.errors import BrokenOrderId
 from services.billing.numbers import Number
 from services.billing.payments import Payment
@@ -28,6 +29,7 @@ from shared import outbox
 from shared.envelope import Envelope
 from shared.events import InvoiceIssued, OrderCancelled, OrderPlaced, PaymentDeclined, SendInvoice
 from shared.inbox import Delivery
+from shared.state_machine import Transition
 
 SOURCE: Final = "/billing"
 DECLINED_CODE: Final = "amount_above_limit"
@@ -36,14 +38,18 @@ DECLINED_DETAIL: Final = "The total is above what one payment may be."
 
 @dataclass(frozen=True, slots=True)
 class Charge:
-    """A placed order and what the payment rule said to it."""
+    """A placed order, and the bill that it gets by what the payment rule says."""
 
     place: int
     """Where in the batch its event stands: what is told of it leaves in the same order."""
     envelope: Envelope
     order: OrderPlaced
     order_id: UUID
-    authorised: bool
+    becomes: Transition
+
+    @property
+    def invoiced(self) -> bool:
+        return self.becomes is INVOICED
 
 
 def apply(connection: Connection, batch: Sequence[Delivery]) -> None:
@@ -55,8 +61,8 @@ def apply(connection: Connection, batch: Sequence[Delivery]) -> None:
     _write_bills(connection, charges)
     credits = credit_orders.credit_bills(connection, cancellations)
     # From the next line to the commit the series of numbers are locked.
-    news = _issue_invoices(connection, [c for c in charges if c.authorised])
-    news += [(c.place, _declined(c)) for c in charges if not c.authorised]
+    news = _issue_invoices(connection, [c for c in charges if c.invoiced])
+    news += [(c.place, _declined(c)) for c in charges if not c.invoiced]
     news += credit_orders.issue_credit_notes(connection, credits)
     outbox.add(connection, *(event for _, event in sorted(news, key=lambda placed: placed[0])))
 
@@ -67,8 +73,8 @@ def _sort_out(batch: Sequence[Delivery]) -> tuple[list[Charge], list[credit_orde
         envelope = delivery.envelope
         payload = delivery.payload
         if isinstance(payload, OrderPlaced):
-            authorised = payments.authorise(payload.currency, payload.amount_minor)
-            charges.append(Charge(place, envelope, payload, _uuid(payload.order_id), authorised))
+            becomes = INVOICED if payments.authorise(payload.currency, payload.amount_minor) else DECLINED
+            charges.append(Charge(place, envelope, payload, _uuid(payload.order_id), becomes))
         elif isinstance(payload, OrderCancelled):
             cancellations.append(credit_orders.Cancellation(place, envelope, _uuid(payload.order_id)))
         # OrderConfirmed is billing's own news, come back.
@@ -89,7 +95,7 @@ def _write_bills(connection: Connection, charges: Sequence[Charge]) -> None:
     payments.record(
         connection,
         [
-            Payment(c.order_id, "authorised" if c.authorised else "declined", c.order.currency, c.order.amount_minor)
+            Payment(c.order_id, "authorised" if c.invoiced else "declined", c.order.currency, c.order.amount_minor)
             for c in charges
         ],
     )
@@ -113,7 +119,7 @@ def _insert_bills(connection: Connection, charges: Sequence[Charge]) -> None:
             "email": [c.order.email for c in charges],
             "currency": [c.order.currency for c in charges],
             "amount_minor": [c.order.amount_minor for c in charges],
-            "state": ["invoiced" if c.authorised else "declined" for c in charges],
+            "state": [c.becomes.to for c in charges],
         },
     )
 

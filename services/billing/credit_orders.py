@@ -16,6 +16,7 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from services.billing import numbers, payments
+from services.billing.bill_states import CREDITED
 from services.billing.numbers import Number
 from services.billing.payments import Payment
 from shared import outbox
@@ -45,9 +46,9 @@ class Credit:
 
 # Locked in the order of the orders, so that two transactions never wait for each other in a ring.
 _CREDIT_BILLS: Final = """
-WITH due AS (SELECT order_id FROM bill WHERE order_id = ANY(%(order_id)s::uuid[]) AND state = 'invoiced'
+WITH due AS (SELECT order_id FROM bill WHERE order_id = ANY(%(order_id)s::uuid[]) AND state = %(from)s
              ORDER BY order_id FOR UPDATE)
-UPDATE bill SET state = 'credited', version = version + 1 FROM due WHERE bill.order_id = due.order_id
+UPDATE bill SET state = %(to)s, version = version + 1 FROM due WHERE bill.order_id = due.order_id
 RETURNING bill.order_id, bill.version, bill.currency, bill.amount_minor
 """
 
@@ -60,7 +61,9 @@ def credit_bills(connection: Connection, cancellations: Sequence[Cancellation]) 
     if not cancellations:
         return []
     by_order = {c.order_id: c for c in cancellations}
-    rows = connection.exec_driver_sql(_CREDIT_BILLS, {"order_id": list(by_order)})
+    rows = connection.exec_driver_sql(
+        _CREDIT_BILLS, {"order_id": list(by_order), "from": CREDITED.state, "to": CREDITED.to}
+    )
     found = [Credit(by_order[row.order_id], row.version, row.currency, row.amount_minor) for row in rows]
     credits = sorted(found, key=lambda credit: credit.cancellation.place)
     payments.record(

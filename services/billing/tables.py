@@ -24,6 +24,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import JSONB
 
+from services.billing.bill_states import BILL
 from shared.cdc import cdc_tables
 from shared.inbox import inbox_table
 from shared.outbox import outbox_table, relay_tables
@@ -43,7 +44,7 @@ bill: Final = Table(
     Column("email", Text, nullable=False),
     Column("currency", Text, nullable=False),
     _amount(),
-    Column("state", Text, CheckConstraint("state IN ('invoiced', 'declined', 'credited')"), nullable=False),
+    Column("state", Text, CheckConstraint(f"state IN {BILL.states}"), nullable=False),
     Column("version", Integer, nullable=False),
 )
 

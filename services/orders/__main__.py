@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from dataclasses import asdict
 from functools import partial
 
 from services.orders.settings import ApiSettings, ConsumerSettings, HousekeeperSettings
@@ -50,7 +51,14 @@ def openapi() -> None:
     json.dump(described.document(), sys.stdout)
 
 
-ROLES = {"api": api, "consumer": consumer, "housekeeper": housekeeper, "openapi": openapi}
+def states() -> None:
+    """Print the states of an order as data. Needs no settings."""
+    from services.orders.order_states import ORDER
+
+    json.dump(asdict(ORDER), sys.stdout)
+
+
+ROLES = {"api": api, "consumer": consumer, "housekeeper": housekeeper, "openapi": openapi, "states": states}
 
 
 def main() -> None:

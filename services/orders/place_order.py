@@ -19,6 +19,7 @@ from services.orders import tables
 from services.orders.errors import KeyReusedError
 from services.orders.order_events import order_event
 from services.orders.order_request import OrderRequest
+from services.orders.order_states import PLACED
 from shared import outbox
 from shared.clock import utc_now
 from shared.database import transaction
@@ -85,7 +86,7 @@ def _receipt(order: Row[Any]) -> Receipt:
     return Receipt(
         order_id=str(order.order_id),
         customer_id=order.customer_id,
-        state="placed",
+        state=PLACED.to,
         currency=order.currency,
         amount_minor=order.amount_minor,
         placed_at=tables.moment(order.placed_at),

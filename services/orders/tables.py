@@ -30,6 +30,7 @@ from sqlalchemy.dialects.postgresql import ARRAY, JSONB, insert
 from sqlalchemy.exc import OperationalError
 
 from services.orders.errors import KeyInFlightError
+from services.orders.order_states import CANCEL, ORDER, PLACED
 from shared.cdc import cdc_tables
 from shared.inbox import inbox_table
 from shared.outbox import outbox_table, relay_tables
@@ -48,7 +49,7 @@ orders = Table(
     Column(
         "state",
         Text,
-        CheckConstraint("state IN ('placed', 'confirmed', 'declined', 'cancelled')"),
+        CheckConstraint(f"state IN {ORDER.states}"),
         nullable=False,
     ),
     Column("version", Integer, CheckConstraint("version >= 1"), nullable=False),
@@ -111,7 +112,7 @@ def order_of_key(connection: Connection, customer_id: str, key: str) -> Row[Any]
 
 
 def insert_order(connection: Connection, **values: Any) -> Row[Any]:
-    return connection.execute(insert(orders).values(state="placed", version=1, **values).returning(orders)).one()
+    return connection.execute(insert(orders).values(state=PLACED.to, version=1, **values).returning(orders)).one()
 
 
 def find_order(connection: Connection, order_id: UUID) -> Row[Any] | None:
@@ -119,11 +120,11 @@ def find_order(connection: Connection, order_id: UUID) -> Row[Any] | None:
 
 
 def cancel_if_open(connection: Connection, order_id: UUID) -> Row[Any] | None:
-    """Lock the order and cancel it, or return None when it is not there or settled against it already."""
+    """Lock the order and cancel it, or return None when it is not there or where no cancellation leads on."""
     return connection.execute(
         update(orders)
-        .where(orders.c.order_id == order_id, orders.c.state.in_(("placed", "confirmed")))
-        .values(state="cancelled", version=orders.c.version + 1, updated_at=func.clock_timestamp())
+        .where(orders.c.order_id == order_id, orders.c.state.in_(ORDER.moved_by(CANCEL)))
+        .values(state=ORDER.target(CANCEL), version=orders.c.version + 1, updated_at=func.clock_timestamp())
         .returning(orders)
     ).one_or_none()
 

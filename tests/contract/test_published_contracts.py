@@ -10,7 +10,8 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
-from infra.contracts.__main__ import FOLDER, documents
+from infra.contracts import saga
+from infra.contracts.__main__ import FOLDER, SAGA, documents
 from shared import events
 
 MADE = documents()
@@ -20,6 +21,11 @@ MADE = documents()
 def test_a_committed_document_is_fresh(name: str) -> None:
     """Whoever changes a payload runs `make contracts` and sees the difference in review."""
     assert json.loads((FOLDER / name).read_text(encoding="utf-8")) == MADE[name], "stale: run `make contracts`"
+
+
+def test_the_page_of_the_saga_is_fresh() -> None:
+    """Whoever changes a state machine runs `make contracts`; the picture follows."""
+    assert SAGA.read_text(encoding="utf-8") == saga.page(), "stale: run `make contracts`"
 
 
 def test_no_document_of_something_gone_is_left() -> None:
