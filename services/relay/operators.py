@@ -11,6 +11,7 @@ from typing import Final
 from psycopg.errors import DeadlockDetected, LockNotAvailable
 
 from services.relay.position import Database
+from shared import cdc
 from shared.errors import RefusedError
 
 _KEY: Final = 0x0CE_0B0C
@@ -39,6 +40,20 @@ def try_alone(database: Database) -> bool:
     """Within a transaction: keep other operators out until it ends, or say that one is at work."""
     row = database.execute("SELECT pg_try_advisory_xact_lock(%s)", [_KEY]).fetchone()
     return bool(row and row[0])
+
+
+def refuse_under_cdc(database: Database) -> None:
+    """Raise RefusedError while the engine ``cdc`` has the events: its slot goes forward only, whatever a position says.
+
+    To be asked under ``lock_positions``, since a switch of the engine moves positions, too.
+    """
+    held = database.execute("SELECT 1 FROM relay_position WHERE owner = %s LIMIT 1", [cdc.OWNER]).fetchone()
+    if held is not None:
+        raise RefusedError(
+            "The engine cdc publishes this outbox's events: Debezium goes by its replication slot, which only goes "
+            "forward, so moving positions would send nothing again and could take them from it. Nothing was changed. "
+            "`once engine switch polling` first, then try again."
+        )
 
 
 def lock_positions(database: Database) -> None:

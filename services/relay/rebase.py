@@ -18,7 +18,7 @@ from typing import Final, LiteralString
 from uuid import uuid4
 
 from services.relay.identity import Cluster, cluster_of, foreign_transaction
-from services.relay.operators import alone, lock_positions
+from services.relay.operators import alone, lock_positions, refuse_under_cdc
 from services.relay.position import Database
 from shared.errors import RefusedError
 
@@ -127,9 +127,10 @@ TRIES: Final = 5
 def plan(database: Database, *, xids_kept: bool = False) -> Rebased:
     """Say what a rebase would do, by the state of this moment; changes nothing and locks nothing.
 
-    Raises RefusedError when ``xids_kept`` is claimed and cannot be true.
+    Raises RefusedError when ``xids_kept`` is claimed and cannot be true, and while Debezium publishes the events.
     """
     now = cluster_of(database)
+    refuse_under_cdc(database)
     if xids_kept:
         _check_kept(database)
         return Rebased(_before(database, now), now, 0, 0)
@@ -140,6 +141,7 @@ def plan(database: Database, *, xids_kept: bool = False) -> Rebased:
 def rebase(database: Database, *, xids_kept: bool = False) -> Rebased:
     """Rebase the outbox onto this cluster, as its owner. ``xids_kept``: only the identity is new (pg_upgrade)."""
     name = f"rebase {uuid4()}"
+    refuse_under_cdc(database)  # now already: its lease has no end that could be waited for
     for _ in range(TRIES):
         if not xids_kept:  # what relays remember stays true where transactions keep their numbers
             _silence(database, name)
@@ -167,6 +169,7 @@ def _rebase(database: Database, name: str, *, xids_kept: bool) -> Rebased | None
         (snapshot,) = _strings(database, "SELECT pg_current_snapshot()::text")
         database.execute("LOCK TABLE outbox IN SHARE ROW EXCLUSIVE MODE")
         lock_positions(database)
+        refuse_under_cdc(database)
         if not xids_kept and database.execute(_ANYBODY, {"name": name}).fetchone() is not None:
             return None
         before = _before(database, now)

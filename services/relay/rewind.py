@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final, LiteralString
 
-from services.relay.operators import alone, lock_positions
+from services.relay.operators import alone, lock_positions, refuse_under_cdc
 from services.relay.position import Database
 from shared.errors import RefusedError
 from shared.outbox import LANES
@@ -86,8 +86,10 @@ WHERE position_id = moved AND position_id = %(position_id)s
 def plan(database: Database, to: str, destination: str = "event", lanes: Sequence[int] = ()) -> Plan:
     """Say what a rewind would send again. ``to`` is an outbox id, an ISO 8601 time, or ``earliest``; no lanes: all.
 
-    Raises RefusedError below the oldest row kept, or for a place that is none.
+    Raises RefusedError below the oldest row kept, for a place that is none, and for events that Debezium publishes.
     """
+    if destination == "event":
+        refuse_under_cdc(database)
     chosen = _lanes(lanes)
     first_id = _first_id(database, to, destination)
     where = {"destination": destination, "lanes": list(chosen), "first_id": first_id}

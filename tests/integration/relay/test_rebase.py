@@ -7,6 +7,7 @@ import psycopg
 import pytest
 from sqlalchemy import Engine, text
 
+from infra.cdc import slot
 from services.relay import operators, rebase
 from shared import database
 from shared.errors import RefusedError
@@ -106,6 +107,19 @@ def test_operators_come_one_after_the_other(engine: Engine, outbox_url: str) -> 
     log = Log()
     relay(outbox_url, log).drain_once()
     assert {row.id for row in log.rows()} >= set(range(21, 29))
+
+
+@pytest.mark.parametrize("xids_kept", [False, True])
+def test_an_outbox_that_debezium_publishes_is_not_rebased(engine: Engine, outbox_url: str, xids_kept: bool) -> None:
+    """The connector would go on by its slot, and its positions would be anybody's. Neither is it waited for."""
+    write(engine, 4)
+    slot.hand_over(outbox_url.replace("+psycopg", ""))
+    with pytest.raises(RefusedError, match="engine switch polling"):
+        rebased(outbox_url, xids_kept=xids_kept)
+    with database.connect(outbox_url, None, "operator") as connection:
+        with pytest.raises(RefusedError, match="engine switch polling"):
+            rebase.plan(connection, xids_kept=xids_kept)
+        assert connection.execute("SELECT count(*) FROM relay_position WHERE owner = 'cdc'").fetchone() == (1,)
 
 
 @pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.full), pytest.param(3, marks=pytest.mark.full)])

@@ -7,6 +7,7 @@ from functools import partial
 import pytest
 from sqlalchemy import Engine, text
 
+from infra.cdc import slot
 from services.relay import retention, rewind
 from services.relay.pace import Pace
 from services.relay.relay import Relay
@@ -52,6 +53,19 @@ def relay(url: str, log: Log, name: str = "relay", pace: Pace = STEADY) -> Relay
 def go_back(url: str, to: str, **more: object) -> rewind.Plan:
     with database.connect(url, None, "operator") as connection:
         return rewind.rewind(connection, to, **more)  # type: ignore[arg-type]
+
+
+def test_events_that_debezium_publishes_are_not_rewound(engine: Engine, outbox_url: str) -> None:
+    """Its slot goes forward only, so that moving a position would send nothing and say that it did."""
+    write(engine, 4)
+    relay(outbox_url, Log()).drain_once()
+    slot.hand_over(outbox_url.replace("+psycopg", ""))
+    with pytest.raises(RefusedError, match="engine switch polling"):
+        go_back(outbox_url, "earliest")
+    with pytest.raises(RefusedError, match="holds no command"):
+        go_back(outbox_url, "earliest", destination="command")
+    slot.take_back(outbox_url.replace("+psycopg", ""))
+    assert go_back(outbox_url, "earliest").rows == 4
 
 
 def test_rows_from_an_id_on_go_out_again_and_nothing_else(engine: Engine, outbox_url: str) -> None:
