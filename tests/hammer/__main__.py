@@ -21,6 +21,7 @@ WRONG = (
     "_relay_takes_fresh_target",
     "_relay_sets_own_floor",
     "_relay_orders_by_xid",
+    "_relay_settles_without_epoch",
     "_relay_keeps_positions",
 )
 """Files of ``chaos/unsafe`` that replace the relay's own class."""

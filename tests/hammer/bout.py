@@ -16,7 +16,7 @@ from services.relay.relay import Relay
 from shared import failpoints
 from shared.errors import RefusedError
 from shared.outbox import FIRST_POSITIONS, outbox_table, relay_tables
-from tests.hammer import writers
+from tests.hammer import judge, writers
 from tests.hammer.broker import Log, MoodyBroker
 from tests.hammer.fate import Fate, FatedConnection, RelayDiedError, accept, at_failpoint
 from tests.hammer.judge import Judge
@@ -74,6 +74,7 @@ def prepare(url: str) -> None:
         metadata.create_all(connection)
         connection.execute(text(FIRST_POSITIONS))
         connection.execute(text(writers.CREATE))
+        connection.exec_driver_sql(judge.WATCH)
     engine.dispose()
 
 

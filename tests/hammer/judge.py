@@ -1,4 +1,9 @@
-"""What must hold: nothing lost, nothing settled that is not in the log, first copies in version order."""
+"""What must hold: nothing lost, nothing settled that is not in the log, first copies in version order, and positions
+that only go forward.
+
+The last is seen by a trigger, at the very update. Settled twice is mostly harmless, so that what a stale relay writes
+over another's position would be found by its damage only now and then.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +22,23 @@ FROM outbox JOIN relay_lane USING (destination, lane) JOIN relay_position USING 
 _ILL_WRITTEN: LiteralString = """
 SELECT count(*) FROM (SELECT aggregate_version, row_number() OVER (PARTITION BY aggregate_id ORDER BY id) AS place
                       FROM outbox) AS numbered WHERE aggregate_version <> place
+"""
+
+# Of two snapshots of one server the later has the higher ends; a pass goes on by after_id, its end takes over target.
+WATCH: LiteralString = """
+CREATE TABLE went_back (writer text, told text, gone text);
+CREATE FUNCTION watch_position() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  IF row(pg_snapshot_xmax(NEW.done), pg_snapshot_xmin(NEW.done))
+     < row(pg_snapshot_xmax(OLD.done), pg_snapshot_xmin(OLD.done))
+     OR (NEW.done::text = OLD.done::text AND OLD.target IS NOT NULL AND NEW.target IS NULL)
+     OR (NEW.done::text = OLD.done::text AND NEW.target::text = OLD.target::text AND NEW.after_id < OLD.after_id) THEN
+    INSERT INTO went_back VALUES (current_setting('application_name'), OLD::text, NEW::text);
+  END IF;
+  RETURN NULL;
+END $$;
+CREATE TRIGGER watch_position AFTER UPDATE OF done, target, after_id ON relay_position
+FOR EACH ROW EXECUTE FUNCTION watch_position()
 """
 
 
@@ -50,6 +72,8 @@ class Judge:
         found = self._log.inversions(standing.existing if self._crashes else None)
         if lost := standing.covered - self._log.event_ids():
             found.append(f"{len(lost)} events are settled and not in the log, one of them {min(lost)}")
+        if back := self._count("SELECT count(*) FROM went_back"):
+            found.append(f"a position was written over with an earlier one, {back} times")
         return found
 
     def at_the_end(self) -> list[str]:
