@@ -12,7 +12,7 @@ from chaos.checker.registry import INVARIANTS, W07
 from chaos.checker.result import Answer, Verdict
 
 EVERY_INVARIANT = frozenset({invariant.id for invariant in INVARIANTS} | {W07[0]})
-WELL = frozenset({Answer.HOLDS, Answer.NOT_APPLICABLE})
+WELL = frozenset({Answer.HOLDS, Answer.WARNING, Answer.NOT_APPLICABLE})
 
 
 @dataclass(frozen=True, slots=True)

@@ -226,7 +226,10 @@ class Performance:
 
     def _describe(self) -> Run:
         # A fault that could not even be injected must be missed, so each is named beforehand.
-        expect = {"faults": [fault.name for fault in self._scenario.faults], **self._scenario.expect.flags}
+        expect: dict[str, object] = {"faults": [fault.name for fault in self._scenario.faults]}
+        if self._scenario.faults:
+            expect["recovery_seconds"] = self._scenario.drain_seconds
+        expect |= self._scenario.expect.flags
         if self._variant is not None:
             expect["not_applicable"] = dict(self._variant.not_applicable)
         return Run(

@@ -107,7 +107,7 @@ class Scenario:
     engine: Engine = "polling"
     """What publishes the events when the load begins."""
     drain_seconds: float = 75.0
-    """How long nothing may get less before the wait for the end of all work is given up.
+    """How long nothing may get less before the wait for the end of all work is given up, and the bound of L05.
 
     Longer than the queue's visibility timeout, after which it hands out again what a dead worker had in hand.
     """

@@ -47,6 +47,8 @@ class Invariant:
     family: Family
     check: Check
     plant: Plant
+    claim: str | None = None
+    """The key of `expect` by which a run claims this rule. Where it does not, what is found is a warning."""
 
 
 class CannotPlant(Exception):

@@ -6,7 +6,7 @@ The order is the order of reports. W07 ("every canary was found") is the judge's
 from __future__ import annotations
 
 from chaos.checker.finding import Family, Invariant
-from chaos.checker.invariants import effects, liveness, log, money, orders, vacuity
+from chaos.checker.invariants import effects, generations, liveness, log, money, orders, vacuity
 from chaos.checker.plants import effects as spoil_effects
 from chaos.checker.plants import liveness as spoil_liveness
 from chaos.checker.plants import log as spoil_log
@@ -64,7 +64,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     Invariant("S20", N_("What a consumer has ticked off, it has done."), S,
               effects.committed_is_done, spoil_effects.inbox_row_missing),
     Invariant("S21", N_("A consumer that lost its partition changes nothing there afterwards."), S,
-              effects.no_older_generation, spoil_effects.older_generation),
+              generations.no_older_generation, spoil_effects.older_generation, claim="fencing"),
     Invariant("S22", N_("What was set aside as unprocessable had no effect."), S,
               effects.parked_is_not_applied, spoil_effects.published_and_parked),
     Invariant("S23", N_("Every order comes to an end in which order, invoice and credit note fit together."), S,

@@ -31,6 +31,8 @@ class Answer(StrEnum):
     HOLDS = "holds"
     BROKEN = "broken"
     UNKNOWN = "unknown"
+    WARNING = "warning"
+    """Seen, of a rule that this run does not claim to keep."""
     NOT_APPLICABLE = "not applicable"
 
 
@@ -48,6 +50,16 @@ class Result:
 
 
 @dataclass(frozen=True, slots=True)
+class Recovery:
+    """How long after the last healing the orders that waited for their invoice then got it."""
+
+    orders: int
+    p50_seconds: float
+    p95_seconds: float
+    max_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
 class Verdict:
     status: Status
     run: str
@@ -59,6 +71,7 @@ class Verdict:
     counts: Mapping[str, int]
     torn_lines: Mapping[str, int]
     stories: tuple[Story, ...]
+    recovery: Recovery | None = None
 
     @property
     def exit_code(self) -> int:

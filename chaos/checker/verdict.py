@@ -21,6 +21,7 @@ from chaos.checker.canary import Canary, Fate, release
 from chaos.checker.evidence import Evidence, RunFacts
 from chaos.checker.finding import Family, Invariant, NotApplicable
 from chaos.checker.lines import Unusable
+from chaos.checker.recovery import recovery_of
 from chaos.checker.registry import INVARIANTS, W07
 from chaos.checker.result import Answer, Result, Status, Verdict, status_of
 from chaos.checker.sample import sample
@@ -92,6 +93,7 @@ def _sum_up(evidence: Evidence, answers: desks.Answers) -> Verdict:
         counts=_counts(evidence),
         torn_lines=dict(answers.torn),
         stories=tuple(islice(_stories(results, evidence), STORIES)),
+        recovery=recovery_of(evidence),
     )
 
 
@@ -137,8 +139,15 @@ def _ask(invariant: Invariant, evidence: Evidence) -> Result:
     excused = evidence.run.expect.get("not_applicable", {}).get(invariant.id)
     if excused:
         return _answer(invariant, Answer.NOT_APPLICABLE, str(excused))
-    answer = Answer.BROKEN if count else Answer.HOLDS
+    answer = _answer_to(invariant, evidence.run, count)
     return Result(invariant.id, invariant.meaning, invariant.family, answer, "", count, first)
+
+
+def _answer_to(invariant: Invariant, run: RunFacts, violations: int) -> Answer:
+    if not violations:
+        return Answer.HOLDS
+    claimed = invariant.claim is None or run.expect.get(invariant.claim)
+    return Answer.BROKEN if claimed else Answer.WARNING
 
 
 def _answer(invariant: Invariant, answer: Answer, reason: str) -> Result:

@@ -15,6 +15,8 @@ from chaos.checker.result import Answer, Result, Status, Verdict
 
 WIDTH = 160
 LINES = 10
+GRAVE = (Answer.BROKEN, Answer.UNKNOWN, Answer.WARNING)
+"""What has a line of its own, the gravest first."""
 
 
 def write(verdict: Verdict, directory: Path) -> None:
@@ -32,8 +34,7 @@ def to_document(verdict: Verdict) -> dict[str, Any]:
 def to_text(verdict: Verdict) -> str:
     """Say the verdict in at most ten lines; the first counterexample is among them."""
     lines = [_headline(verdict), sentence_of(verdict.status), *_figures(verdict)]
-    grave = [r for r in verdict.results if r.answer in (Answer.BROKEN, Answer.UNKNOWN)]
-    grave.sort(key=lambda result: result.answer is Answer.UNKNOWN)
+    grave = [r for answer in GRAVE for r in verdict.results if r.answer is answer]
     room = LINES - len(lines) - 2
     lines += [_line(result) for result in grave[:room]]
     if len(grave) > room:
@@ -73,15 +74,35 @@ def _figures(verdict: Verdict) -> list[str]:
     rules = ", ".join(f"{answers[answer]} {answer}" for answer in Answer if answers[answer])
     found = sum(bird.fate is Fate.FOUND for bird in verdict.canaries)
     counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in verdict.counts.items())
+    recovery = f" {recovered}" if (recovered := recovery_in_words(verdict)) else ""
     return [
         _("Rules: {rules}; planted violations found: {found} of {all}.").format(
             rules=rules, found=found, all=len(verdict.canaries)
         ),
-        _("Counted: {counts}.").format(counts=counts or _("nothing")),
+        _("Counted: {counts}.").format(counts=counts or _("nothing")) + recovery,
     ]
 
 
+def how_often(result: Result) -> str:
+    """Say how often a rule was seen broken; nothing where it was not."""
+    if result.answer is Answer.WARNING:
+        return _("warning, seen {count} times: this run does not claim it").format(count=result.count)
+    return _("{count} violations").format(count=f"{result.count:,}") if result.count else ""
+
+
+def recovery_in_words(verdict: Verdict) -> str:
+    """Say how long it took to make up for the faults; nothing where none was healed."""
+    found = verdict.recovery
+    if found is None:
+        return ""
+    if not found.orders:
+        return _("No invoice was owed when the last fault was healed.")
+    return _(
+        "{orders} invoices owed at the last healing came within p50 {p50:.1f} s, p95 {p95:.1f} s, at most {max:.1f} s."
+    ).format(orders=found.orders, p50=found.p50_seconds, p95=found.p95_seconds, max=found.max_seconds)
+
+
 def _line(result: Result) -> str:
-    detail = _("{count} violations").format(count=result.count) if result.count else result.answer
+    detail = how_often(result) or result.answer
     reason = f" ({result.reason})" if result.reason else ""
     return f"{result.invariant} {_(result.meaning)} {detail}{reason}"

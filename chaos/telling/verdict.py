@@ -14,6 +14,7 @@ from chaos.causes import Cause
 from chaos.checker.canary import Fate
 from chaos.checker.result import Answer, Result, Status, Verdict
 from chaos.checker.story import Story
+from chaos.checker.write import how_often, recovery_in_words
 from chaos.pulse import Pulse
 from chaos.telling import story as story_shown
 
@@ -30,6 +31,7 @@ MARKS: Mapping[Answer, tuple[str, str]] = {
     Answer.HOLDS: ("✓", "green"),
     Answer.BROKEN: ("✗", "bold red"),
     Answer.UNKNOWN: ("?", "bold yellow"),
+    Answer.WARNING: ("!", "bold yellow"),
 }
 
 
@@ -63,6 +65,8 @@ def _numbers(verdict: Verdict, pulse: Pulse | None, causes: Mapping[Cause, int])
         table.add_row(f"{value:,}", name, remark)
     for cause, count in causes.items():
         table.add_row("", Text(f"  {count:,}", "dim"), cause.sentence)
+    if recovered := recovery_in_words(verdict):
+        return Group(Text(_("What happened"), "bold underline"), table, Text(recovered, "dim"))
     return Group(Text(_("What happened"), "bold underline"), table)
 
 
@@ -111,7 +115,7 @@ def _rules(verdict: Verdict) -> RenderableType:
 def _rule(result: Result) -> Text:
     text = Text(_(result.meaning), "" if result.answer is Answer.HOLDS else "bold")
     if result.count:
-        text.append("  " + _("{count} violations").format(count=f"{result.count:,}"), "red")
+        text.append("  " + how_often(result), "red")
     if result.reason:
         text.append(f"  {result.reason}", "yellow")
     for example in result.counterexamples[:1]:

@@ -1,4 +1,4 @@
-"""S10, S12, S17, S20, S21, S22, S25: what the consumer groups made of the log.
+"""S10, S12, S17, S20, S22, S25: what the consumer groups made of the log.
 
 A group's inbox row says which copy of an event took effect, and through which member. Deliveries beyond the first
 are normal and leave no row.
@@ -12,7 +12,7 @@ from gettext import gettext as _
 from itertools import pairwise
 
 from chaos.checker.evidence import Evidence, grouped
-from chaos.checker.finding import Counterexample, NotApplicable
+from chaos.checker.finding import Counterexample
 from chaos.checker.invariants.log import place
 from chaos.checker.lines import Unusable
 from chaos.checker.records import Applied, Copy
@@ -20,7 +20,7 @@ from chaos.checker.records import Applied, Copy
 
 def effect_order(evidence: Evidence) -> Iterator[Counterexample]:
     """S10: each group applies an aggregate's events in the order 1, 2, 3, ..."""
-    _require_provenance(evidence)
+    require_provenance(evidence)
     poisoned = evidence.poisoned
     aside = {event_id for _group, event_id in evidence.set_aside}
     for (group, topic, aggregate_id), rows in _not_obviously_in_order(evidence.inbox).items():
@@ -82,7 +82,8 @@ def _follows(earlier: Applied, later: Applied) -> bool:
     return earlier.applied_at <= later.applied_at
 
 
-def _require_provenance(evidence: Evidence) -> None:
+def require_provenance(evidence: Evidence) -> None:
+    """Raise Unusable where a group has consumed and nothing says how it applied what it consumed."""
     for group in evidence.run.groups:
         if group not in evidence.inbox_of and any(mark.committed for mark in evidence.marks if mark.group == group):
             raise Unusable(
@@ -221,7 +222,7 @@ def _analytics_effects(evidence: Evidence) -> Iterator[Counterexample]:
 
 def committed_is_done(evidence: Evidence) -> Iterator[Counterexample]:
     """S20: nothing below a committed offset is undone."""
-    _require_provenance(evidence)
+    require_provenance(evidence)
     for group, copy in evidence.unapplied:
         yield Counterexample(
             _("group {group} has committed its offset beyond {copy}, and has not applied it").format(
@@ -230,26 +231,6 @@ def committed_is_done(evidence: Evidence) -> Iterator[Counterexample]:
             copy.aggregate_id,
             copy.event_id,
         )
-
-
-def no_older_generation(evidence: Evidence) -> Iterator[Counterexample]:
-    """S21: on a partition, no effect of an older generation comes after one of a newer."""
-    if not evidence.run.expect.get("fencing"):
-        raise NotApplicable(_("this run does not claim that older generations are fenced"))
-    sentence = _("{member} of generation {old} applied {place} after generation {new} had begun")
-    latest: dict[tuple[str, str, int], int] = {}
-    for row in sorted(evidence.inbox, key=lambda row: row.applied_at):
-        partition = row.group, row.topic, row.partition
-        if row.generation < latest.get(partition, 0):
-            yield Counterexample(
-                sentence.format(
-                    member=row.member, old=row.generation, new=latest[partition],
-                    place=f"{row.topic}/{row.partition}@{row.offset}",
-                ),
-                row.aggregate_id,
-                row.event_id,
-            )  # fmt: skip
-        latest[partition] = max(row.generation, latest.get(partition, 0))
 
 
 def parked_is_not_applied(evidence: Evidence) -> Iterator[Counterexample]:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import datetime
 from gettext import gettext as _
 
 from chaos.checker.evidence import Evidence
 from chaos.checker.finding import Counterexample, NotApplicable
 from chaos.checker.invariants.log import name
 from chaos.checker.records import Mark
+from chaos.checker.recovery import healed_at, owed, when
 
 
 def all_published(evidence: Evidence) -> Iterator[Counterexample]:
@@ -73,14 +73,11 @@ def recovery_in_time(evidence: Evidence) -> Iterator[Counterexample]:
     bound = evidence.run.expect.get("recovery_seconds")
     if bound is None:
         raise NotApplicable(_("this scenario sets no bound for its recovery"))
-    healed = max((when(mark.at) for mark in evidence.faults if mark.phase == "heal"), default=None)
+    healed = healed_at(evidence)
     if healed is None:
         raise NotApplicable(_("no fault was healed"))
-    events = evidence.event_of
-    for invoice in evidence.invoices:
-        placed = events.get(invoice.event_id or "")
-        late = when(invoice.applied_at) - healed
-        if placed and late > bound and when(placed.occurred_at) <= healed:
+    for invoice, late in owed(evidence, healed):
+        if late > bound:
             yield Counterexample(
                 _("invoice {number} came {late:.1f} s after the healing; the bound is {bound} s").format(
                     number=invoice.number, late=late, bound=bound
@@ -88,8 +85,3 @@ def recovery_in_time(evidence: Evidence) -> Iterator[Counterexample]:
                 invoice.order_id,
                 invoice.event_id,
             )
-
-
-def when(text: str) -> float:
-    """Return a timestamp as seconds, to compare times of different files."""
-    return datetime.fromisoformat(text).timestamp()

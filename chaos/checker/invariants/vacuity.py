@@ -13,8 +13,8 @@ from itertools import islice
 
 from chaos.checker.evidence import Evidence
 from chaos.checker.finding import Counterexample, NotApplicable
-from chaos.checker.invariants.liveness import when
 from chaos.checker.invariants.orders import INVOICED, accepted_as, allowed_ends
+from chaos.checker.recovery import when
 
 LOG, DELIVERIES = "log", "deliveries"
 BLOW_SECONDS = 1.0

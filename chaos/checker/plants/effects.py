@@ -43,7 +43,7 @@ def older_generation(evidence: Evidence) -> Evidence:
     row = pick(evidence.inbox, "applied event")
     newer = row._replace(generation=FAR, applied_at=LONG_AGO)
     older = row._replace(generation=FAR - 1, applied_at=SOON_AFTER)
-    return evidence.expecting(fencing=True).replacing(inbox=[newer, older])
+    return evidence.expecting(fencing=True).replacing(inbox=[*evidence.inbox, newer, older])
 
 
 def published_and_parked(evidence: Evidence) -> Evidence:

@@ -511,6 +511,15 @@ def _(h: History) -> None:
     rows[0]["generation"] = 5
 
 
+@bad("S21")
+def _(h: History) -> None:
+    """a zombie of the first generation wakes up after its successor has worked on its partition"""
+    h.run["expect"]["fencing"] = True
+    for row in h.all("db/analytics/inbox"):
+        row["generation"] = 7
+    list(h.all("db/analytics/inbox", topic="billing.events"))[-1].update(generation=6, member="zombie")
+
+
 @bad("S22", "S25")
 def _(h: History) -> None:
     """an event is parked at the relay and in the log"""
@@ -635,6 +644,18 @@ def _(h: History) -> None:
     event = h.the(OUTBOX, event_id=invoice["event_id"])
     for mark in h.all("faults", phase="heal"):
         mark["at"] = event["occurred_at"]
+
+
+@bad("L05")
+def _(h: History) -> None:
+    """one order of many got its invoice a minute late"""
+    h.run["expect"]["recovery_seconds"] = 30
+    for mark in h.all("faults", phase="heal"):
+        mark["at"] = h.tick()
+    late = h.order("invoiced", 4_200)
+    h.the("faults", phase="heal")["at"] = h.the(OUTBOX, aggregate_id=late, type="OrderPlaced")["occurred_at"]
+    h.the(INVOICES, order_id=late)["applied_at"] = "2026-03-01T12:05:00.000000+00:00"
+    h.finish()
 
 
 # W

@@ -10,6 +10,7 @@ import pytest
 
 from chaos.checker.canary import Canary, Fate
 from chaos.checker.finding import Family
+from chaos.checker.result import Recovery
 from chaos.checker.verdict import Answer, Result, Status, judge, status_of, write
 from chaos.specimens import History, every_shape
 
@@ -189,6 +190,57 @@ def test_the_verdict_is_written_in_ten_lines_with_the_first_counterexample(tmp_p
     assert document["exit_code"] == 1
     assert {r["invariant"] for r in document["results"] if r["answer"] == "broken"} == set(verdict.broken)
     assert document["stories"][0]["moments"]
+
+
+def an_older_generation(**expect: object) -> History:
+    history = every_shape(**expect)
+    history.rows["db/billing/inbox"][0]["generation"] = 5
+    return history
+
+
+def test_what_a_run_does_not_claim_is_a_warning_and_no_failure(tmp_path: Path) -> None:
+    """A late effect of an older generation is shown where nobody claims fencing, and the verdict is PASS."""
+    verdict = judge(an_older_generation().write(tmp_path))
+
+    write(verdict, tmp_path)
+    result = next(r for r in verdict.results if r.invariant == "S21")
+    assert result.answer is Answer.WARNING
+    assert "orders.events/" in result.counterexamples[0].what
+    assert verdict.status is Status.PASS
+    assert "S21" in (tmp_path / "verdict.txt").read_text()
+    assert judge(an_older_generation(fencing=True).write(tmp_path / "claimed")).broken == ("S21",)
+
+
+def test_a_row_without_a_generation_accuses_nobody(tmp_path: Path) -> None:
+    """Where the client did not tell its generation, the rule says nothing of that row."""
+    history = an_older_generation(fencing=True)
+    for row in history.rows["db/billing/inbox"][1:]:
+        row["generation"] = -1
+
+    assert judge(history.write(tmp_path)).broken == ()
+
+
+def test_recovery_is_measured_from_the_last_healing(tmp_path: Path) -> None:
+    """What was ordered before it and invoiced after it counts; the quantiles are of those."""
+    history = every_shape()
+    placed = [history.the("db/orders/outbox", event_id=i["event_id"]) for i in history.rows["db/billing/invoice"]]
+    for mark in history.all("faults", phase="heal"):
+        mark["at"] = "2026-03-01T12:10:00+00:00"
+    for number, invoice in enumerate(history.rows["db/billing/invoice"][:4], start=1):
+        invoice["applied_at"] = f"2026-03-01T12:10:0{number}+00:00"
+
+    found = judge(history.write(tmp_path), canaries=False).recovery
+
+    assert len(placed) > 4
+    assert found == Recovery(orders=4, p50_seconds=3.0, p95_seconds=4.0, max_seconds=4.0)
+
+
+def test_a_run_without_faults_has_no_recovery(tmp_path: Path) -> None:
+    """Nothing was healed, so there is nothing to measure."""
+    history = History()
+    history.order()
+
+    assert judge(history.finish().write(tmp_path), canaries=False).recovery is None
 
 
 def test_violations_beyond_the_first_are_counted(tmp_path: Path) -> None:
