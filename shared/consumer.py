@@ -31,7 +31,7 @@ from shared.failpoints import Failpoint, reach
 from shared.group_metadata import UNKNOWN_GENERATION, generation_of
 from shared.inbox import Delivery, Inbox
 from shared.logs import get_logger
-from shared.offset_commit import CommitUnansweredError, OffsetCommit
+from shared.offset_commit import GroupMember, committed_offsets
 from shared.retry import Backoff
 from shared.tracing import batch_span
 
@@ -39,7 +39,6 @@ Handler = Callable[[Connection, Sequence[Delivery]], None]
 """Applies new deliveries, in log order within each partition. Raises on trouble; never commits."""
 
 IDLE_POLL_SECONDS: Final = 0.5
-COORDINATOR_TIMEOUT_SECONDS: Final = 10.0
 
 CONSUMED = Counter("consumer_events_consumed_total", "Events received from the log", ["group"])
 APPLIED = Counter("consumer_events_applied_total", "Events that had their effect", ["group"])
@@ -57,7 +56,7 @@ class Consumer:
     def __init__(
         self,
         *,
-        kafka: KafkaConsumer,
+        kafka: GroupMember,
         engine: Engine,
         inbox: Inbox,
         handler: Handler,
@@ -72,12 +71,11 @@ class Consumer:
         self._group = group
         self._topics = list(topics)
         self._batch_size = batch_size
+        self._assigned: set[tuple[str, int]] = set()
         self._held: list[Delivery] = []
         self._paused = False
         self._resume_at = 0.0
         self._backoff = Backoff()
-        self._uncommitted: dict[tuple[str, int], int] = {}
-        self._commit = OffsetCommit(kafka)
 
     def run(self, stop: threading.Event) -> None:
         """Consume until stopped; the batch in hand is finished and its offsets are committed."""
@@ -86,7 +84,7 @@ class Consumer:
             while not stop.is_set():
                 self.step()
         finally:
-            self._commit.settle()
+            self._kafka.offsets.settle()
             self._kafka.close()
 
     def step(self) -> None:
@@ -96,8 +94,8 @@ class Consumer:
         batch = self._retry_held() if self._held else self._receive()
         if batch:
             self._process(batch)
-        elif self._uncommitted:
-            self._commit_offsets()
+        else:
+            self._kafka.offsets.send()
 
     def _process(self, batch: list[Delivery]) -> None:
         started = time.monotonic()
@@ -119,7 +117,7 @@ class Consumer:
         reach(Failpoint.CONSUMER_AFTER_COMMIT_BEFORE_OFFSET)
         self._count(batch, fresh, time.monotonic() - started)
         self._remember_offsets(batch)
-        self._commit_offsets()
+        self._kafka.offsets.send()
 
     def _apply(self, batch: list[Delivery]) -> list[Delivery]:
         with database.transaction(self._engine) as connection:
@@ -196,40 +194,26 @@ class Consumer:
             self._backoff.reset()
             self._kafka.resume(self._kafka.assignment())
 
-    # Offsets
-
     def _remember_offsets(self, batch: Iterable[Delivery]) -> None:
         for delivery in batch:
-            self._uncommitted[delivery.topic, delivery.partition] = delivery.offset + 1
-
-    def _commit_offsets(self) -> None:
-        offsets = [TopicPartition(topic, partition, at) for (topic, partition), at in self._uncommitted.items()]
-        try:
-            self._commit(offsets)
-        except (KafkaException, CommitUnansweredError) as error:
-            # The effects are durable. An offset that stays behind means a redelivery, which the inbox knows.
-            log.warning("offsets not committed", group=self._group, detail=str(error))
-            return
-        self._uncommitted.clear()
+            self._kafka.offsets.remember(delivery.topic, delivery.partition, delivery.offset + 1)
 
     # Rebalancing. Callbacks run inside poll(), so never while a batch is being applied.
 
     def _on_assign(self, kafka: KafkaConsumer, partitions: list[TopicPartition]) -> None:
-        committed = kafka.committed(partitions, timeout=COORDINATOR_TIMEOUT_SECONDS)
+        committed = committed_offsets(kafka, partitions)
         for partition in committed:
-            if partition.error is not None:
-                raise KafkaException(partition.error)
             if partition.offset < 0:
                 # This group has never been here: it starts at the beginning, by this line and not by a reset policy.
                 partition.offset = OFFSET_BEGINNING
         kafka.incremental_assign(committed)
+        self._assigned |= _keys(committed)
         if self._paused:
             kafka.pause(committed)
         self._log_change("partitions assigned", committed)
 
     def _on_revoke(self, kafka: KafkaConsumer, partitions: list[TopicPartition]) -> None:
-        if self._uncommitted:
-            self._commit_offsets()
+        self._kafka.offsets.send_now()
         self._forget(partitions)
         kafka.incremental_unassign(partitions)
         self._log_change("partitions revoked", partitions)
@@ -240,16 +224,16 @@ class Consumer:
         kafka.incremental_unassign(partitions)
         self._log_change("partitions lost", partitions)
 
-    def _forget(self, partitions: Iterable[TopicPartition]) -> None:
-        gone = {(partition.topic, partition.partition) for partition in partitions}
+    def _forget(self, partitions: Sequence[TopicPartition]) -> None:
+        gone = _keys(partitions)
+        self._assigned -= gone
         self._held = [d for d in self._held if (d.topic, d.partition) not in gone]
-        for key in gone:
-            self._uncommitted.pop(key, None)
+        self._kafka.offsets.forget(partitions)
 
     # Telling
 
     def _log_change(self, what: str, partitions: Iterable[TopicPartition]) -> None:
-        ASSIGNED.labels(self._group).set(len(self._kafka.assignment()))
+        ASSIGNED.labels(self._group).set(len(self._assigned))
         log.info(
             what,
             group=self._group,
@@ -271,6 +255,10 @@ class Consumer:
         BATCH_SECONDS.labels(self._group).observe(seconds)
         for line in batch_lines(batch, fresh):
             log.info("batch applied", group=self._group, seconds=round(seconds, 4), **line)
+
+
+def _keys(partitions: Iterable[TopicPartition]) -> set[tuple[str, int]]:
+    return {(partition.topic, partition.partition) for partition in partitions}
 
 
 def _delivery(message: Message, member: str, generation: int) -> Delivery:

@@ -1,73 +1,125 @@
-"""Commit a consumer's offsets, and wait for the answer, but not for ever.
+"""Commit a consumer's offsets without waiting for the answer, which comes while the consumer polls.
 
-A member that the broker puts out of its group while a commit is on its way may never get an answer: the client waits
-for the group to take it in again, for which somebody has to poll, and whoever would poll waits for the commit. So the
-call is made in a thread of its own, and the consumer goes on when its time is up.
+Whoever waits for it waits for the group: a member that the broker has put out is taken in again only if it polls, and
+the client lets nobody poll while a commit in any thread is waited for. So a commit that was under way when a broker
+stalled kept its member from polling for good, and its partitions with it.
 
-Invariant: at most one commit is waited for, so an older one never overtakes a newer one. Not promised: that the offsets
+Invariant: at most one commit is on its way, so an older one never overtakes a newer one. Not promised: that the offsets
 are committed. They may stay behind, and what is delivered again for it the inbox knows.
 """
 
-import threading
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Mapping
+from time import sleep
+from typing import Any, Final
 
-from confluent_kafka import Consumer, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from shared.clock import monotonic
+from shared.logs import get_logger
+from shared.retry import Backoff
 
-ANSWER_SECONDS: Final = 5.0
+COORDINATOR_TIMEOUT_SECONDS: Final = 5.0
+COORDINATOR_TRIES: Final = 6
+SETTLE_SECONDS: Final = 5.0
 GIVEN_UP_SECONDS: Final = 30.0
 """After which an unanswered commit is no longer waited for, and another may be sent."""
+AGAIN_SECONDS: Final = 1.0
+"""How long to leave the broker alone after a refusal."""
+
+log = get_logger(__name__)
 
 
-class CommitUnansweredError(Exception):
-    """The broker has said neither yes nor no."""
+class GroupMember(Consumer):
+    """Kafka's client, with the offsets that it has yet to commit."""
+
+    def __init__(self, config: Mapping[str, Any]) -> None:
+        self.offsets = OffsetCommit(self)
+        super().__init__({**config, "on_commit": self.offsets.answered})
 
 
 class OffsetCommit:
-    """For one consumer, called by its one thread."""
+    """For one member, called by its one thread; the client calls ``answered`` from inside of ``poll``."""
 
-    def __init__(self, kafka: Consumer, answer_seconds: float = ANSWER_SECONDS) -> None:
+    def __init__(self, kafka: Consumer) -> None:
         self._kafka = kafka
-        self._answer_seconds = answer_seconds
-        self._pending: _Attempt | None = None
+        self._uncommitted: dict[tuple[str, int], int] = {}
+        self._not_before = 0.0
+        self._under_way = False
 
-    def __call__(self, offsets: Sequence[TopicPartition]) -> None:
-        """Commit. Raises KafkaException when refused, CommitUnansweredError when nothing is known within the time."""
-        if self._pending is not None and self._pending.may_still_answer():
-            raise CommitUnansweredError("an earlier commit has not been answered yet")
-        self._pending = _Attempt(self._kafka, list(offsets))
-        if not self._pending.answered(self._answer_seconds):
-            raise CommitUnansweredError(f"no answer within {self._answer_seconds:g} s")
-        error, self._pending = self._pending.error, None
-        if error is not None:
-            raise error
+    def remember(self, topic: str, partition: int, offset: int) -> None:
+        """Note that everything below this offset is done."""
+        self._uncommitted[topic, partition] = offset
+
+    def forget(self, partitions: Iterable[TopicPartition]) -> None:
+        """Commit nothing more for partitions that belong to somebody else."""
+        for each in partitions:
+            self._uncommitted.pop((each.topic, each.partition), None)
+
+    def send(self) -> None:
+        """Send what is not committed yet, unless the answer to an earlier commit is still to come."""
+        if self._uncommitted and monotonic() >= self._not_before:
+            self.send_now()
+
+    def send_now(self) -> None:
+        """Send it even so: these partitions are about to be given away."""
+        offsets = [TopicPartition(topic, partition, at) for (topic, partition), at in self._uncommitted.items()]
+        if not offsets:
+            return
+        self._not_before = monotonic() + GIVEN_UP_SECONDS
+        self._under_way = True
+        try:
+            self._kafka.commit(offsets=offsets, asynchronous=True)
+        except KafkaException as error:
+            self.answered(error.args[0], offsets)
+
+    def answered(self, error: KafkaError | None, partitions: Iterable[TopicPartition]) -> None:
+        """Take the broker's answer. What it refused stays to be committed: the effects are durable in any case."""
+        self._not_before = 0.0
+        self._under_way = False
+        refusals = []
+        for each in partitions:
+            refusal = each.error or error
+            if refusal is None:
+                self._done(each)
+            else:
+                refusals.append(refusal)
+        if refusals:
+            self._not_before = monotonic() + AGAIN_SECONDS
+            log.warning("offsets not committed", detail=str(refusals[0]))
+
+    def _done(self, committed: TopicPartition) -> None:
+        known = self._uncommitted.get((committed.topic, committed.partition))
+        if known is not None and known <= committed.offset:
+            del self._uncommitted[committed.topic, committed.partition]
 
     def settle(self) -> None:
-        """Let what is on its way come to an end before the consumer is closed under it."""
-        if self._pending is not None:
-            self._pending.answered(self._answer_seconds)
+        """Wait a little, before the member leaves, until everything is committed."""
+        self.send()
+        give_up = monotonic() + SETTLE_SECONDS
+        while self._under_way and monotonic() < give_up:
+            self._kafka.poll(0.05)  # what comes with it was not asked for, and nothing notes its offset
+            self.send()
 
 
-class _Attempt:
-    def __init__(self, kafka: Consumer, offsets: list[TopicPartition]) -> None:
-        self.error: Exception | None = None
-        self._kafka = kafka
-        self._offsets = offsets
-        self._begun = monotonic()
-        self._thread = threading.Thread(target=self._run, name="offset-commit", daemon=True)
-        self._thread.start()
+def committed_offsets(kafka: Consumer, partitions: list[TopicPartition]) -> list[TopicPartition]:
+    """Return where the group stands in these partitions; a negative offset where it has never been.
 
-    def answered(self, seconds: float) -> bool:
-        self._thread.join(seconds)
-        return not self._thread.is_alive()
-
-    def may_still_answer(self) -> bool:
-        return self._thread.is_alive() and monotonic() - self._begun < GIVEN_UP_SECONDS
-
-    def _run(self) -> None:
+    A coordinator that is moving, or is reading its offsets again, is asked again. Raises KafkaException in the end.
+    """
+    backoff = Backoff()
+    while True:
         try:
-            self._kafka.commit(offsets=self._offsets, asynchronous=False)
-        except (KafkaException, RuntimeError) as error:  # RuntimeError: closed meanwhile
-            self.error = error
+            return _without_errors(kafka.committed(partitions, timeout=COORDINATOR_TIMEOUT_SECONDS))
+        except KafkaException as error:
+            delay = backoff.next()
+            if backoff.failures == COORDINATOR_TRIES:
+                raise
+            log.warning("the group's offsets are not told yet", detail=str(error))
+            sleep(delay)
+
+
+def _without_errors(partitions: list[TopicPartition]) -> list[TopicPartition]:
+    for each in partitions:
+        if each.error is not None:
+            raise KafkaException(each.error)
+    return partitions

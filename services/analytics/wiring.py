@@ -1,6 +1,5 @@
 """Put analytics together. The one place that knows which parts are used; each can be replaced by an argument."""
 
-from confluent_kafka import Consumer as KafkaConsumer
 from flask import Flask
 from sqlalchemy import Engine
 
@@ -11,6 +10,7 @@ from shared import http, kafka
 from shared.consumer import Consumer, Handler
 from shared.database import create_engine
 from shared.inbox import DatabaseInbox, Inbox
+from shared.offset_commit import GroupMember
 
 
 def build(
@@ -19,7 +19,7 @@ def build(
     inbox: Inbox | None = None,
     handler: Handler = count_orders.apply,
     engine: Engine | None = None,
-    kafka_consumer: KafkaConsumer | None = None,
+    kafka_consumer: GroupMember | None = None,
 ) -> Consumer:
     """Make one member of analytics' consumer group; its ``run`` blocks until stopped."""
     return Consumer(
@@ -33,8 +33,8 @@ def build(
     )
 
 
-def build_kafka_consumer(settings: Settings) -> KafkaConsumer:
-    return KafkaConsumer(
+def build_kafka_consumer(settings: Settings) -> GroupMember:
+    return GroupMember(
         kafka.consumer_config(
             settings.kafka_bootstrap_servers,
             settings.consumer_group,

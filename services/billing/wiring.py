@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from confluent_kafka import Consumer as KafkaConsumer
 from flask import Flask
 from sqlalchemy import Engine
 
@@ -14,6 +13,7 @@ from shared.consumer import Consumer, Handler
 from shared.database import connect, create_engine
 from shared.http.parked import parked_blueprint
 from shared.inbox import DatabaseInbox, Inbox
+from shared.offset_commit import GroupMember
 from shared.outbox_parking import OutboxLot
 from shared.wakeup import Wakeup
 
@@ -24,7 +24,7 @@ def build(
     inbox: Inbox | None = None,
     handler: Handler = bill_orders.apply,
     engine: Engine | None = None,
-    kafka_consumer: KafkaConsumer | None = None,
+    kafka_consumer: GroupMember | None = None,
 ) -> Consumer:
     """Make one member of billing's consumer group; its ``run`` blocks until stopped."""
     return Consumer(
@@ -38,8 +38,8 @@ def build(
     )
 
 
-def build_kafka_consumer(settings: Settings) -> KafkaConsumer:
-    return KafkaConsumer(
+def build_kafka_consumer(settings: Settings) -> GroupMember:
+    return GroupMember(
         kafka.consumer_config(
             settings.kafka_bootstrap_servers,
             settings.consumer_group,

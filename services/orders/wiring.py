@@ -2,7 +2,6 @@
 
 from functools import partial
 
-from confluent_kafka import Consumer as KafkaConsumer
 from flask import Flask
 from sqlalchemy import Engine
 
@@ -19,6 +18,7 @@ from shared.http import install
 from shared.http.parked import parked_blueprint
 from shared.http.server import THREADS
 from shared.inbox import DatabaseInbox, Inbox
+from shared.offset_commit import GroupMember
 from shared.outbox_parking import OutboxLot
 from shared.wakeup import Wakeup
 
@@ -62,12 +62,12 @@ def build_consumer(
     inbox: Inbox | None = None,
     handler: Handler = settle_orders,
     engine: Engine | None = None,
-    kafka_consumer: KafkaConsumer | None = None,
+    kafka_consumer: GroupMember | None = None,
 ) -> Consumer:
     """Make one member of the group that hears billing; its ``run`` blocks until stopped."""
     return Consumer(
         kafka=kafka_consumer
-        or KafkaConsumer(
+        or GroupMember(
             kafka.consumer_config(
                 settings.kafka_bootstrap_servers,
                 settings.consumer_group,

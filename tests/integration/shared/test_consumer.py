@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from uuid import UUID
 
 import pytest
-from confluent_kafka import Consumer as KafkaConsumer
 from confluent_kafka import Producer
 from sqlalchemy import Connection, Engine, MetaData, text
 
@@ -19,6 +18,7 @@ from shared.events import OrderConfirmed
 from shared.failpoints import Failpoint
 from shared.inbox import DatabaseInbox, Delivery, inbox_table
 from shared.kafka import consumer_config, producer_config
+from shared.offset_commit import GroupMember
 from shared.outbox import new_event
 from tests.conftest import DatabaseFactory, TopicFactory, eventually
 
@@ -64,7 +64,7 @@ class Group:
     def member(self, handler: Callable[[Connection, Sequence[Delivery]], None] | None = None) -> Consumer:
         config = consumer_config(self.bootstrap, f"{self.topic}.group", "test", self.protocol)
         return Consumer(
-            kafka=KafkaConsumer(config),
+            kafka=GroupMember(config),
             engine=self.engine,
             inbox=DatabaseInbox("test"),
             handler=handler or write_effects,

@@ -1,72 +1,82 @@
-"""A commit that is never answered must not stop its consumer for ever."""
+"""Committing offsets without waiting: one commit at a time, and nothing forgotten that was refused."""
 
-import threading
-from collections.abc import Iterator
+from confluent_kafka import KafkaError, TopicPartition
 
-import pytest
-from confluent_kafka import KafkaError, KafkaException, TopicPartition
+from shared.offset_commit import OffsetCommit
 
-from shared.offset_commit import CommitUnansweredError, OffsetCommit
-
-OFFSETS = [TopicPartition("orders.events", 0, 7)]
+TOPIC = "orders.events"
 
 
 class Broker:
-    """The one call of the Kafka client that is used: it answers when told to, as a broker may or may not."""
+    """The one call of the Kafka client that is used; it answers when the test says so."""
 
     def __init__(self) -> None:
-        self.answers = threading.Event()
-        self.refuses = False
-        self.committed: list[list[TopicPartition]] = []
+        self.asked: list[list[TopicPartition]] = []
 
     def commit(self, *, offsets: list[TopicPartition], asynchronous: bool) -> None:
-        assert not asynchronous
-        self.answers.wait(10)
-        if self.refuses:
-            raise KafkaException(KafkaError(KafkaError.ILLEGAL_GENERATION))
-        self.committed.append(offsets)
+        assert asynchronous, "to wait for an answer is to keep the member from polling"
+        self.asked.append(offsets)
 
 
-@pytest.fixture
-def broker() -> Iterator[Broker]:
-    broker = Broker()
-    yield broker
-    broker.answers.set()
+def standing(partitions: list[TopicPartition]) -> list[tuple[int, int]]:
+    return sorted((each.partition, each.offset) for each in partitions)
 
 
 def commit_of(broker: Broker) -> OffsetCommit:
-    return OffsetCommit(broker, answer_seconds=0.05)  # type: ignore[arg-type]  # only commit() is called
+    return OffsetCommit(broker)  # type: ignore[arg-type]  # only commit() is called
 
 
-def test_an_answered_commit_is_done(broker: Broker) -> None:
-    """It returns once the broker has the offsets."""
-    broker.answers.set()
-    commit_of(broker)(OFFSETS)
-    assert broker.committed == [OFFSETS]
+def test_offsets_are_sent_once() -> None:
+    """What the broker has taken is not sent again."""
+    broker = Broker()
+    offsets = commit_of(broker)
+    offsets.remember(TOPIC, 0, 7)
+    offsets.send()
+    offsets.answered(None, broker.asked[0])
+    offsets.send()
+    assert [standing(asked) for asked in broker.asked] == [[(0, 7)]]
 
 
-def test_an_unanswered_commit_is_given_up_in_time(broker: Broker) -> None:
-    """The consumer goes on; the offsets may stay behind."""
-    with pytest.raises(CommitUnansweredError, match="no answer within"):
-        commit_of(broker)(OFFSETS)
+def test_while_one_is_on_its_way_no_other_is_sent() -> None:
+    """An older commit must not arrive behind a newer one; what comes meanwhile goes with the next."""
+    broker = Broker()
+    offsets = commit_of(broker)
+    for offset in (7, 8, 9):
+        offsets.remember(TOPIC, 0, offset)
+        offsets.send()
+    assert len(broker.asked) == 1
+    offsets.answered(None, broker.asked[0])
+    offsets.send()
+    assert [standing(asked) for asked in broker.asked] == [[(0, 7)], [(0, 9)]]
 
 
-def test_while_one_is_on_its_way_no_other_is_sent(broker: Broker) -> None:
-    """An older commit must not arrive behind a newer one."""
-    commit = commit_of(broker)
-    with pytest.raises(CommitUnansweredError):
-        commit(OFFSETS)
-    with pytest.raises(CommitUnansweredError, match="earlier"):
-        commit(OFFSETS)
-    broker.answers.set()
-    commit.settle()
-    commit(OFFSETS)
-    assert len(broker.committed) == 2
+def test_partitions_that_are_given_away_are_committed_at_once() -> None:
+    """Their next owner begins where this one ends."""
+    broker = Broker()
+    offsets = commit_of(broker)
+    for offset in (7, 8):
+        offsets.remember(TOPIC, 0, offset)
+        offsets.send_now()
+    assert [standing(asked) for asked in broker.asked] == [[(0, 7)], [(0, 8)]]
 
 
-def test_a_refused_commit_is_raised(broker: Broker) -> None:
-    """The caller says so and goes on: the effects are durable."""
-    broker.answers.set()
-    broker.refuses = True
-    with pytest.raises(KafkaException):
-        commit_of(broker)(OFFSETS)
+def test_what_was_refused_is_kept() -> None:
+    """An offset that stays behind costs a redelivery, one that is forgotten costs one for every restart."""
+    broker = Broker()
+    offsets = commit_of(broker)
+    offsets.remember(TOPIC, 0, 7)
+    offsets.send()
+    offsets.answered(KafkaError(KafkaError.ILLEGAL_GENERATION), broker.asked[0])
+    offsets.send_now()
+    assert [standing(asked) for asked in broker.asked] == [[(0, 7)], [(0, 7)]]
+
+
+def test_lost_partitions_are_not_committed() -> None:
+    """Somebody else may own them already."""
+    broker = Broker()
+    offsets = commit_of(broker)
+    offsets.remember(TOPIC, 0, 7)
+    offsets.remember(TOPIC, 1, 3)
+    offsets.forget([TopicPartition(TOPIC, 0)])
+    offsets.send()
+    assert [standing(asked) for asked in broker.asked] == [[(1, 3)]]
