@@ -7,12 +7,13 @@ nothing is ever changed in place.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from operator import attrgetter
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, Self, cast
 
 from chaos.checker.complete import in_order, require_complete
 from chaos.checker.lines import Unusable
@@ -41,11 +42,9 @@ from chaos.checker.records import (
     SentEmail,
     StateCount,
 )
+from chaos.checker.rows import AGGREGATE_ID, EVENT_ID, ORDER_ID, grouped, outside
 from chaos.checker.snapshot import Position
 from chaos.checker.tables import TABLES
-
-T = TypeVar("T")
-K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +215,7 @@ class Evidence:
     @cached_property
     def attempts_of(self) -> dict[str, list[Intent]]:
         """The attempts on each order, by the client's own name for it."""
-        return grouped(self.intents, lambda attempt: attempt.order_ref)
+        return grouped(self.intents, attrgetter("order_ref"))
 
     @cached_property
     def event_of(self) -> dict[str, Event]:
@@ -225,28 +224,27 @@ class Evidence:
     @cached_property
     def events_of_order(self) -> dict[str, list[Event]]:
         """The events of each order aggregate, as the outbox lists them."""
-        return grouped((e for e in self.events if e.aggregate_type == "order"), lambda e: e.aggregate_id)
+        return grouped((e for e in self.events if e.aggregate_type == "order"), AGGREGATE_ID)
 
     @cached_property
     def first_copies(self) -> dict[str, Copy]:
         """The first copy of each event, as the log lists them."""
-        first: dict[str, Copy] = {}
-        for copy in self.copies:
-            if copy.event_id is not None:
-                first.setdefault(copy.event_id, copy)
-        return first
+        first: dict[str | None, Copy] = {}
+        deque(map(first.setdefault, map(EVENT_ID, self.copies), self.copies), maxlen=0)
+        first.pop(None, None)
+        return cast(dict[str, Copy], first)
 
     @cached_property
     def invoices_of(self) -> dict[str, list[Invoice]]:
-        return grouped(self.invoices, lambda invoice: invoice.order_id)
+        return grouped(self.invoices, ORDER_ID)
 
     @cached_property
     def credit_notes_of(self) -> dict[str, list[CreditNote]]:
-        return grouped(self.credit_notes, lambda note: note.order_id)
+        return grouped(self.credit_notes, ORDER_ID)
 
     @cached_property
     def inbox_of(self) -> dict[str, list[Applied]]:
-        return grouped(self.inbox, lambda row: row.group)
+        return grouped(self.inbox, attrgetter("group"))
 
     @cached_property
     def mark_of(self) -> dict[tuple[str, str, int], Mark]:
@@ -275,18 +273,31 @@ class Evidence:
         return frozenset((consumer, name) for consumer, name in named if name is not None)
 
     @cached_property
+    def copies_of_topic(self) -> dict[str, list[Copy]]:
+        return grouped(self.copies, attrgetter("topic"))
+
+    @cached_property
+    def inbox_copies(self) -> dict[str, list[Copy | None]]:
+        """By group, the first copy of the event of each of its inbox rows: None for one that never was in the log."""
+        first_copy = self.first_copies.get
+        return {group: [*map(first_copy, map(EVENT_ID, rows))] for group, rows in self.inbox_of.items()}
+
+    @cached_property
+    def applied_ids(self) -> dict[str, frozenset[str]]:
+        """By group, the events that its inbox names."""
+        return {group: frozenset(map(EVENT_ID, rows)) for group, rows in self.inbox_of.items()}
+
+    @cached_property
     def unapplied(self) -> list[tuple[str, Copy]]:
         """Group and first copy of each event below a committed offset that is neither applied nor excused."""
         return [found for group, topics in self.run.groups.items() for found in self._unapplied_by(group, topics)]
 
     def _unapplied_by(self, group: str, topics: tuple[str, ...]) -> Iterator[tuple[str, Copy]]:
         poisoned, set_aside = self.poisoned, self.set_aside
-        applied = {row.event_id for row in self.inbox_of.get(group, ())}
         committed = {(m.topic, m.partition): m.committed or 0 for m in self.marks if m.group == group}
         reported: set[str | None] = set()
-        for copy in self.copies:
-            if copy.event_id in applied or copy.topic not in topics:
-                continue
+        copies = [copy for topic in topics for copy in self.copies_of_topic.get(topic, ())]
+        for copy in outside(copies, EVENT_ID, self.applied_ids.get(group, frozenset())):
             if copy.offset >= committed.get((copy.topic, copy.partition), 0) or copy.event_id in reported:
                 continue
             if not set_aside.isdisjoint(((group, copy.event_id), (group, copy.spot))) or not poisoned.isdisjoint(
@@ -322,13 +333,6 @@ def _marks_if_any(loader: Loader) -> list[Mark]:
         return TABLES["marks"](loader)
     except Unusable:
         return []
-
-
-def grouped(rows: Iterable[T], key: Callable[[T], K]) -> dict[K, list[T]]:
-    groups: dict[K, list[T]] = defaultdict(list)
-    for row in rows:
-        groups[key(row)].append(row)
-    return dict(groups)
 
 
 def read_run(directory: Path) -> RunFacts:

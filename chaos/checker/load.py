@@ -7,15 +7,16 @@ stands in `tables.py`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 from chaos.checker.columns import Columns, Pool
-from chaos.checker.lines import Lines, Row, Unusable
+from chaos.checker.fields import Column, Fields, Row, fields
+from chaos.checker.lines import Lines, Unusable
 
 Table = list[Any]
-Build = Callable[[list[Row]], Iterable[Any]]
+Build = Callable[[list[Column]], Iterable[Any]]
 
 
 class Loader:
@@ -33,24 +34,29 @@ class Loader:
 
     def table(self, file: str, columns: Columns) -> Table:
         """Load a whole file as records. Raises Unusable."""
-        return self.built(file, lambda rows: columns.records(rows, self.pool))
+        return self.built(file, columns.fields, lambda found: columns.records(found, self.pool))
 
-    def built(self, file: str, build: Build) -> Table:
-        """Load a whole file; `build` makes records of a piece of it. Raises Unusable."""
+    def built(self, file: str, fields: Fields, build: Build) -> Table:
+        """Load some fields of a whole file; `build` makes records of the columns of a piece of it. Raises Unusable."""
         lines = Lines(self.directory / file)
         table: Table = []
         try:
-            for rows in lines.pieces():
-                table += build(rows)
+            for columns in lines.pieces(fields):
+                table += build(columns)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise Unusable(f"{file} has a row that cannot be used: {error!r}") from error
         if lines.torn:
             self.torn[file] = lines.torn
         return table
 
-    def rows(self, file: str) -> list[Row]:
-        """Load a small file as it stands. Raises Unusable."""
-        return self.built(file, iter)
+    def rows(self, file: str, needed: Sequence[str], optional: Sequence[str] = ()) -> Iterable[Row]:
+        """Load some fields of a small file as objects. Raises Unusable."""
+        wanted = fields(needed, optional)
+        names = (*needed, *optional)
+        return (
+            dict(zip(names, row, strict=True))
+            for row in self.built(file, wanted, lambda found: zip(*found, strict=True))
+        )
 
     def document(self, file: str) -> Any:
         if not self.has(file):

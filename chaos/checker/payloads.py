@@ -6,75 +6,81 @@ import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
+from itertools import compress
+from operator import itemgetter, methodcaller
 from typing import Any
 
-from chaos.checker.columns import Pool
+from chaos.checker.columns import Pool, records, shared
+from chaos.checker.fields import fields
 from chaos.checker.records import Facts
 
 DIGEST_BYTES = 16
+FIRST_DIGITS = itemgetter(slice(2 * DIGEST_BYTES))
+AS_BYTES = methodcaller("startswith", "\\x")
+SAID = fields((), ("currency", "amount_minor", "reason", "issued_at"))
 NO_FACTS = Facts(None, None, None, None)
 TELLING = frozenset({"OrderPlaced", "OrderCancelled", "InvoiceIssued", "PaymentDeclined", "CreditNoteIssued"})
 
 
-def digest(payload: str) -> bytes:
-    """Return the digest of a payload as a database dump shows it: text, or `\\x` and hexadecimal digits."""
-    raw = bytes.fromhex(payload[2:]) if payload.startswith("\\x") else payload.encode()
-    return sha256(raw).digest()[:DIGEST_BYTES]
+def digests(payloads: Sequence[str]) -> Iterable[bytes]:
+    """Return the digests of payloads as a database dump shows them: text, or `\\x` and hexadecimal digits."""
+    if any(map(AS_BYTES, payloads)):
+        return [_sum(bytes.fromhex(payload[2:]) if AS_BYTES(payload) else payload.encode()) for payload in payloads]
+    return [sha256(payload).digest()[:DIGEST_BYTES] for payload in map(str.encode, payloads)]
+
+
+def digests_of_copies(payloads: Sequence[str | None], claimed: Sequence[str]) -> Iterable[bytes]:
+    """Return the digests of what was archived; those that agree with nothing where the archiver contradicts itself."""
+    if None not in payloads:
+        sums = [sha256(payload).hexdigest() for payload in map(str.encode, payloads)]  # type: ignore[arg-type]
+        if sums == [*claimed]:
+            return map(bytes.fromhex, map(FIRST_DIGITS, sums))
+    return map(digest_of_copy, payloads, claimed)
 
 
 def digest_of_copy(payload: str | None, claimed: str) -> bytes:
-    """Return the digest of what was archived; one that agrees with nothing when the archiver contradicts itself."""
+    theirs = bytes.fromhex(claimed)[:DIGEST_BYTES]
     if payload is None:
-        return bytes.fromhex(claimed)[:DIGEST_BYTES]
-    found = sha256(payload.encode()).digest()
-    if found.hex() != claimed:
-        return found[:DIGEST_BYTES] + bytes.fromhex(claimed)[:DIGEST_BYTES]
-    return found[:DIGEST_BYTES]
+        return theirs
+    found = _sum(payload.encode())
+    return found if sha256(payload.encode()).hexdigest() == claimed else found + theirs
 
 
-class FactsOfEvents:
-    """The facts of the first copies of events; other copies share them when they say the same."""
+def _sum(raw: bytes) -> bytes:
+    return sha256(raw).digest()[:DIGEST_BYTES]
 
-    def __init__(self, pool: Pool) -> None:
-        self._pool = pool
-        self._seen: dict[str, tuple[str, Facts]] = {}
 
-    def of(self, ids: Sequence[str | None], kinds: Sequence[str | None], payloads: Sequence[str | None],
-           digests: Sequence[str]) -> list[Facts]:  # fmt: skip
-        """Return the facts of some copies, given their columns; the digests as the archiver wrote them."""
-        facts, unread = [NO_FACTS] * len(ids), []
-        for place, (event_id, said) in enumerate(zip(ids, digests, strict=True)):
-            earlier = self._seen.get(event_id) if event_id is not None else None
-            if earlier is not None and earlier[0] == said:
-                facts[place] = earlier[1]
-            elif event_id is not None and payloads[place] is not None and kinds[place] in TELLING:
-                unread.append(place)
-        for place, read in zip(unread, self._read([str(payloads[place]) for place in unread]), strict=True):
-            facts[place] = read
-            self._seen.setdefault(str(ids[place]), (digests[place], read))
-        return facts
+def facts_of(kinds: Sequence[str | None], payloads: Sequence[str | None], pool: Pool) -> list[Facts]:
+    """Return the facts that these payloads tell, in so far as an invariant asks events of their kind."""
+    said = [*map(TELLING.__contains__, kinds)]
+    read = iter(_read([payload or "null" for payload in compress(payloads, said)], pool))
+    return [next(read) if telling else NO_FACTS for telling in said]
 
-    def _read(self, payloads: Sequence[str]) -> Iterable[Facts]:
-        try:
-            # As lines, so that an unfinished string cannot reach into the next payload.
-            documents = json.loads("[" + ",\n".join(payloads) + "]")
-        except ValueError:
-            documents = []
-        if len(documents) != len(payloads):
-            documents = [_document(payload) for payload in payloads]
-        return map(self._facts, documents)
 
-    def _facts(self, said: Any) -> Facts:
-        # A payload that nobody can read tells nothing; that it was parked or not is S12's and S25's to judge.
-        if not isinstance(said, dict):
-            return NO_FACTS
-        try:
-            issued_at, same = said.get("issued_at"), self._pool.setdefault
-            currency, reason = said.get("currency"), said.get("reason")
-            day = day_of(issued_at) if issued_at else None
-            return Facts(same(currency, currency), said.get("amount_minor"), same(reason, reason), same(day, day))
-        except (ValueError, AttributeError, TypeError):
-            return NO_FACTS
+def _read(payloads: Sequence[str], pool: Pool) -> Iterable[Facts]:
+    if not payloads:
+        return []
+    try:
+        # As lines, so that an unfinished string cannot reach into the next payload.
+        currencies, amounts, reasons, issued = SAID.columns("\n".join([*payloads, ""]).encode())
+        days = [day_of(moment) if moment else None for moment in issued]
+        facts = [*records(Facts, (shared(currencies, pool), amounts, shared(reasons, pool), shared(days, pool)))]
+    except (ValueError, KeyError, AttributeError, TypeError):
+        facts = []
+    return facts if len(facts) == len(payloads) else [_facts(_document(payload), pool) for payload in payloads]
+
+
+def _facts(said: Any, pool: Pool) -> Facts:
+    # A payload that nobody can read tells nothing; that it was parked or not is S12's and S25's to judge.
+    if not isinstance(said, dict):
+        return NO_FACTS
+    try:
+        issued_at, same = said.get("issued_at"), pool.setdefault
+        currency, reason = said.get("currency"), said.get("reason")
+        day = day_of(issued_at) if issued_at else None
+        return Facts(same(currency, currency), said.get("amount_minor"), same(reason, reason), same(day, day))
+    except (ValueError, AttributeError, TypeError):
+        return NO_FACTS
 
 
 def _document(payload: str) -> Any:

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import repeat
+from typing import Any
 
-from chaos.checker.columns import Column, Columns, records
-from chaos.checker.lines import Row, Unusable
+from chaos.checker.columns import Columns, Pool, records
+from chaos.checker.fields import Column, fields
+from chaos.checker.lines import Unusable
 from chaos.checker.load import Loader, Table
-from chaos.checker.payloads import FactsOfEvents, digest, digest_of_copy
+from chaos.checker.payloads import digests, digests_of_copies, facts_of
 from chaos.checker.records import (
     Applied,
     Bill,
@@ -58,6 +60,11 @@ APPLIED = Columns(
     ("consumer", "event_id", "topic", "partition", "offset", "member", "generation", "aggregate_id",
      "aggregate_version", "applied_at"),
 )  # fmt: skip
+DELIVERED = Columns(
+    Delivery,
+    ("group", "topic", "partition", "offset", "instance", "member", "generation", "at", "duplicate"),
+    ("last_offset",),
+)
 PAPER = ("number", "series", "year", "sequence", "order_id", "currency", "amount_minor")
 
 
@@ -67,7 +74,7 @@ def _intents(load: Loader) -> Table:
 
 
 def _events(load: Loader) -> Table:
-    changed = {"xid": partial(map, int), "payload": partial(map, digest)}
+    changed: Mapping[str, Callable[[Column], Iterable[Any]]] = {"xid": partial(map, int), "payload": digests}
     return [
         event
         for database in OUTBOXES
@@ -76,16 +83,17 @@ def _events(load: Loader) -> Table:
 
 
 def _copies(load: Loader) -> Table:
-    return load.built("log.jsonl", partial(_of_copies, load, FactsOfEvents(load.pool)))
+    wanted = fields((*COPY.needed, "sha256"), (*COPY.optional, "payload"))
+    return load.built("log.jsonl", wanted, partial(_of_copies, load))
 
 
-def _of_copies(load: Loader, facts: FactsOfEvents, rows: Sequence[Row]) -> Iterable[Copy]:
-    payloads, claimed = [row.get("payload") for row in rows], [row["sha256"] for row in rows]
-    digests: Column = repeat(None, len(rows)) if "digest" in load.omitting else map(digest_of_copy, payloads, claimed)
-    said: Column = repeat(None, len(rows))
-    if "facts" not in load.omitting:
-        said = facts.of([row.get("event_id") for row in rows], [row.get("type") for row in rows], payloads, claimed)
-    return records(Copy, [*COPY.columns(rows, load.pool), digests, said])
+def _of_copies(load: Loader, columns: Sequence[Column]) -> Iterable[Copy]:
+    *needed, claimed = columns[: len(COPY.needed) + 1]
+    *optional, payloads = columns[len(COPY.needed) + 1 :]
+    nothing: Iterable[Any] = repeat(None, len(claimed))
+    sums = nothing if "digest" in load.omitting else digests_of_copies(payloads, claimed)
+    said = nothing if "facts" in load.omitting else facts_of(optional[1], payloads, load.pool)
+    return records(Copy, [*COPY.finished([*needed, *optional], load.pool), sums, said])
 
 
 def _inbox(load: Loader) -> Table:
@@ -93,15 +101,15 @@ def _inbox(load: Loader) -> Table:
 
 
 def _deliveries(load: Loader) -> Table:
-    return load.built("deliveries.jsonl", partial(_of_deliveries, load))
+    return load.built("deliveries.jsonl", DELIVERED.fields, partial(_of_deliveries, load.pool))
 
 
-def _of_deliveries(load: Loader, rows: Sequence[Row]) -> Iterable[Delivery]:
-    columns = Columns(
-        Delivery,
-        ("group", "topic", "partition", "offset", "last_offset", "instance", "member", "generation", "at", "duplicate"),
-    )
-    return columns.records([{**row, "last_offset": row.get("last_offset") or row["offset"]} for row in rows], load.pool)
+def _of_deliveries(pool: Pool, columns: Sequence[Column]) -> Iterable[Delivery]:
+    """Let a line without `last_offset` stand for its one offset."""
+    offsets, last_offsets = columns[DELIVERED.needed.index("offset")], columns[-1]
+    *found, _last = DELIVERED.finished(columns, pool)
+    found.insert(4, [offset if last is None else last for offset, last in zip(offsets, last_offsets, strict=True)])
+    return records(Delivery, found)
 
 
 def _lanes(load: Loader) -> Table:
@@ -109,22 +117,23 @@ def _lanes(load: Loader) -> Table:
 
 
 def _lanes_of(load: Loader, database: str) -> Iterator[Lane]:
-    positions = {r["position_id"]: r for r in load.rows(f"db/{database}/relay_position.jsonl")}
-    for row in load.rows(f"db/{database}/relay_lane.jsonl"):
+    rows = load.rows(f"db/{database}/relay_position.jsonl", ("position_id", "done"), ("target", "after_id"))
+    positions = {row["position_id"]: row for row in rows}
+    for row in load.rows(f"db/{database}/relay_lane.jsonl", ("destination", "lane", "position_id")):
         position = positions.get(row["position_id"])
         if position is None:
             raise Unusable(f"db/{database}/relay_lane.jsonl names position {row['position_id']}, which is not there")
         yield Lane(
-            database, row["destination"], row["lane"], position["done"], position.get("target"),
-            position.get("after_id") or 0,
+            database, row["destination"], row["lane"], position["done"], position["target"],
+            position["after_id"] or 0,
         )  # fmt: skip
 
 
 def _parked_rows(load: Loader) -> Table:
     return [
-        ParkedRow(database, r["outbox_id"], r["state"], r.get("last_error") or "")
+        ParkedRow(database, r["outbox_id"], r["state"], r["last_error"] or "")
         for database in OUTBOXES
-        for r in load.rows(f"db/{database}/outbox_parked.jsonl")
+        for r in load.rows(f"db/{database}/outbox_parked.jsonl", ("outbox_id", "state"), ("last_error",))
     ]
 
 
@@ -133,12 +142,12 @@ def _parked_messages(load: Loader) -> Table:
     files = [f"db/{database}/inbox_parked.jsonl" for database in INBOXES]
     return [
         ParkedMessage(
-            r["consumer"], r.get("event_id"),
-            f"{r['topic']}/{r['partition']}@{r['offset']}" if r.get("topic") is not None else None,
+            r["consumer"], r["event_id"],
+            f"{r['topic']}/{r['partition']}@{r['offset']}" if r["topic"] is not None else None,
         )
         for file in files
         if load.has(file)
-        for r in load.rows(file)
+        for r in load.rows(file, ("consumer",), ("event_id", "topic", "partition", "offset"))
     ]  # fmt: skip
 
 

@@ -6,16 +6,18 @@ are normal and leave no row.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from gettext import gettext as _
 from itertools import pairwise
+from operator import attrgetter
 
-from chaos.checker.evidence import Evidence, grouped
+from chaos.checker.evidence import Evidence
 from chaos.checker.finding import Counterexample
 from chaos.checker.invariants.log import place
 from chaos.checker.lines import Unusable
 from chaos.checker.records import Applied, Copy
+from chaos.checker.rows import AGGREGATE_ID, ORDER_ID, among, grouped, outside
 
 
 def effect_order(evidence: Evidence) -> Iterator[Counterexample]:
@@ -45,16 +47,17 @@ def _not_obviously_in_order(inbox: Iterable[Applied]) -> dict[tuple[str, str, st
     latest: dict[tuple[str, str], dict[str, Applied]] = defaultdict(dict)
     doubtful: set[tuple[str, str, str]] = set()
     for row in inbox:
-        of_aggregate = latest[row.group, row.topic]
-        before = of_aggregate.get(row.aggregate_id)
-        of_aggregate[row.aggregate_id] = row
-        if row.version == 1 if before is None else row.version == before.version + 1 and _follows(before, row):
+        group, _event, topic, _partition, _offset, _member, _generation, aggregate_id, version, _at = row
+        of_aggregate = latest[group, topic]
+        before = of_aggregate.get(aggregate_id)
+        of_aggregate[aggregate_id] = row
+        if version == 1 if before is None else version == before.version + 1 and _follows(before, row):
             continue
-        doubtful.add((row.group, row.topic, row.aggregate_id))
+        doubtful.add((group, topic, aggregate_id))
     if not doubtful:
         return {}
-    rows = (row for row in inbox if (row.group, row.topic, row.aggregate_id) in doubtful)
-    return grouped(rows, lambda row: (row.group, row.topic, row.aggregate_id))
+    history = attrgetter("group", "topic", "aggregate_id")
+    return grouped((row for row in inbox if history(row) in doubtful), history)
 
 
 def _disorder(rows: list[Applied]) -> str | None:
@@ -95,11 +98,13 @@ def placed_has_outcome(evidence: Evidence) -> Iterator[Counterexample]:
     """S12: every placed order in the log was invoiced or declined, or its event stands in an excused parked entry."""
     outcomes = evidence.invoices_of.keys() | {bill.order_id for bill in evidence.bills if bill.state == "declined"}
     poisoned = evidence.poisoned
-    for event_id, copy in evidence.first_copies.items():
-        if copy.type != "OrderPlaced" or copy.aggregate_id in outcomes or copy.aggregate_id in poisoned:
+    for copy in outside([*evidence.first_copies.values()], AGGREGATE_ID, outcomes):
+        if copy.type != "OrderPlaced" or copy.aggregate_id in poisoned:
             continue
         yield Counterexample(
-            _("{copy} was never billed: no invoice, no refusal").format(copy=place(copy)), copy.aggregate_id, event_id
+            _("{copy} was never billed: no invoice, no refusal").format(copy=place(copy)),
+            copy.aggregate_id,
+            copy.event_id,
         )
 
 
@@ -124,11 +129,9 @@ def _consumed_is_in_inbox(evidence: Evidence) -> Iterator[Counterexample]:
 
 
 def _inbox_is_in_log(evidence: Evidence) -> Iterator[Counterexample]:
-    first_copies = evidence.first_copies
     for group, rows in evidence.inbox_of.items():
-        ids = {row.event_id for row in rows}
-        if len(ids) < len(rows) or not first_copies.keys() >= ids:
-            yield from _strangers_and_doubles(group, rows, first_copies)
+        if len(evidence.applied_ids[group]) < len(rows) or not all(evidence.inbox_copies[group]):
+            yield from _strangers_and_doubles(group, rows, evidence.first_copies)
 
 
 def _strangers_and_doubles(
@@ -148,45 +151,44 @@ def _strangers_and_doubles(
 def _billing_effects(evidence: Evidence) -> Iterator[Counterexample]:
     if "billing" not in evidence.run.groups:
         return
-    placed, cancelled = (
-        _applied_types(evidence, "billing", "OrderPlaced"),
-        _applied_types(evidence, "billing", "OrderCancelled"),
-    )
-    set_aside = evidence.set_aside
-    invoices, notes = evidence.invoices_of, evidence.credit_notes_of
-    declined = {bill.order_id for bill in evidence.bills if bill.state == "declined"}
-    for order_id in invoices.keys() | declined | placed.keys():
-        effects = len(invoices.get(order_id, ())) + (order_id in declined)
-        rows = len(placed.get(order_id, ()))
-        if effects != rows and not _all_aside("billing", placed.get(order_id, ()), set_aside):
-            yield _unequal(_("billing"), order_id, _("placed orders taken"), rows, _("invoices or refusals"), effects)
-    for order_id in notes.keys() | cancelled.keys():
-        effects = len(notes.get(order_id, ()))
-        rows = len(cancelled.get(order_id, ())) if order_id in invoices else 0
-        if effects != rows and not _all_aside("billing", cancelled.get(order_id, ()), set_aside):
-            yield _unequal(_("billing"), order_id, _("cancellations taken"), rows, _("credit notes"), effects)
+    answered = Counter(map(ORDER_ID, evidence.invoices))
+    answered.update({bill.order_id for bill in evidence.bills if bill.state == "declined"})
+    placed = [row.aggregate_id for row in _taken(evidence, "billing", "OrderPlaced")]
+    for order_id, rows, effects in _unequal(evidence, "OrderPlaced", Counter(placed), answered):
+        yield _mismatch(order_id, _("placed orders taken"), rows, _("invoices or refusals"), effects)
+    cancelled = among([*_taken(evidence, "billing", "OrderCancelled")], AGGREGATE_ID, evidence.invoices_of)
+    credited = Counter(map(ORDER_ID, evidence.credit_notes))
+    for order_id, rows, effects in _unequal(
+        evidence, "OrderCancelled", Counter(map(AGGREGATE_ID, cancelled)), credited
+    ):
+        yield _mismatch(order_id, _("cancellations taken"), rows, _("credit notes"), effects)
 
 
-def _all_aside(group: str, rows: Iterable[Applied], set_aside: frozenset[tuple[str, str]]) -> bool:
+def _unequal(evidence: Evidence, kind: str, taken: Counter[str], made: Counter[str]) -> Iterator[tuple[str, int, int]]:
+    """Yield order, inbox rows and effects where they are not as many, unless the rows only mark parked messages."""
+    if dict.__eq__(taken, made):
+        return
+    rows_of = grouped(_taken(evidence, "billing", kind), AGGREGATE_ID)
+    for order_id in taken.keys() | made.keys():
+        if taken[order_id] != made[order_id] and not _all_aside(rows_of.get(order_id, ()), evidence.set_aside):
+            yield order_id, taken[order_id], made[order_id]
+
+
+def _all_aside(rows: Collection[Applied], set_aside: frozenset[tuple[str, str]]) -> bool:
     """Say whether these rows only mark messages that were parked: seen, and without an effect."""
-    rows = list(rows)
-    return bool(rows) and all((group, row.event_id) in set_aside for row in rows)
+    return bool(rows) and all((row.group, row.event_id) in set_aside for row in rows)
 
 
-def _applied_types(evidence: Evidence, group: str, kind: str) -> dict[str, list[Applied]]:
-    """Return the inbox rows of a group for one type of event, by aggregate."""
-    first_copies = evidence.first_copies
-    rows = evidence.inbox_of.get(group, ())
-    return grouped(
-        (row for row in rows if (copy := first_copies.get(row.event_id)) and copy.type == kind),
-        lambda row: row.aggregate_id,
-    )
+def _taken(evidence: Evidence, group: str, kind: str) -> Iterator[Applied]:
+    """Yield the inbox rows of a group for one type of event."""
+    rows, copies = evidence.inbox_of.get(group, ()), evidence.inbox_copies.get(group, ())
+    return (row for row, copy in zip(rows, copies, strict=True) if copy and copy.type == kind)
 
 
-def _unequal(group: str, order_id: str, taken: str, rows: int, made: str, effects: int) -> Counterexample:
+def _mismatch(order_id: str, taken: str, rows: int, made: str, effects: int) -> Counterexample:
     return Counterexample(
-        _("{group}, order {order}: {rows} {taken} by the inbox, {effects} {made}").format(
-            group=group, order=order_id, rows=rows, taken=taken, effects=effects, made=made
+        _("billing, order {order}: {rows} {taken} by the inbox, {effects} {made}").format(
+            order=order_id, rows=rows, taken=taken, effects=effects, made=made
         ),
         order_id,
     )
@@ -196,13 +198,14 @@ def _orders_effects(evidence: Evidence) -> Iterator[Counterexample]:
     """A group that has taken the outcome of an order has moved it on from `placed`."""
     if "orders" not in evidence.run.groups:
         return
-    orders, set_aside = evidence.order_of, evidence.set_aside
-    for row in evidence.inbox_of.get("orders", ()):
-        order = orders.get(row.aggregate_id)
-        if order and order.state == "placed" and ("orders", row.event_id) not in set_aside:
+    still_placed = {order.order_id for order in evidence.orders if order.state == "placed"}
+    for row in among(evidence.inbox_of.get("orders", ()), AGGREGATE_ID, still_placed):
+        if ("orders", row.event_id) not in evidence.set_aside:
             yield Counterexample(
-                _("orders has taken the outcome of order {order}, and it is still placed").format(order=order.order_id),
-                order.order_id,
+                _("orders has taken the outcome of order {order}, and it is still placed").format(
+                    order=row.aggregate_id
+                ),
+                row.aggregate_id,
                 row.event_id,
             )
 
@@ -210,7 +213,7 @@ def _orders_effects(evidence: Evidence) -> Iterator[Counterexample]:
 def _analytics_effects(evidence: Evidence) -> Iterator[Counterexample]:
     if "analytics" not in evidence.run.groups:
         return
-    taken = sum(map(len, _applied_types(evidence, "analytics", "InvoiceIssued").values()))
+    taken = sum(1 for _row in _taken(evidence, "analytics", "InvoiceIssued"))
     counted = sum(row.invoices for row in evidence.revenue)
     if taken != counted:
         yield Counterexample(

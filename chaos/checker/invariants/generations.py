@@ -7,6 +7,7 @@ generation (below 1) says nothing. What is found in a run that does not claim to
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from gettext import gettext as _
 from operator import attrgetter
@@ -15,15 +16,16 @@ from chaos.checker.evidence import Evidence
 from chaos.checker.finding import Counterexample
 from chaos.checker.invariants.effects import require_provenance
 from chaos.checker.records import Applied
+from chaos.checker.rows import among
+
+PARTITION = attrgetter("group", "topic", "partition")
 
 
 def no_older_generation(evidence: Evidence) -> Iterator[Counterexample]:
     """S21: on a partition, no effect of an older generation comes after one of a newer."""
     require_provenance(evidence)
     newest: dict[tuple[str, str, int], Applied] = {}
-    for row in sorted(evidence.inbox, key=attrgetter("applied_at")):
-        if row.generation < 1:
-            continue
+    for row in sorted(_of_changed_generations(evidence.inbox), key=attrgetter("applied_at")):
         partition = row.group, row.topic, row.partition
         before = newest.get(partition, row)
         if row.generation >= before.generation:
@@ -37,3 +39,11 @@ def no_older_generation(evidence: Evidence) -> Iterator[Counterexample]:
             row.aggregate_id,
             row.event_id,
         )  # fmt: skip
+
+
+def _of_changed_generations(inbox: list[Applied]) -> Iterator[Applied]:
+    """Yield the rows with a generation of partitions that had more than one; in a quiet run there are none to sort."""
+    seen = {*map(attrgetter("group", "topic", "partition", "generation"), inbox)}
+    generations = Counter((group, topic, partition) for group, topic, partition, generation in seen if generation >= 1)
+    changed = {partition for partition, count in generations.items() if count > 1}
+    return (row for row in among(inbox, PARTITION, changed) if row.generation >= 1)

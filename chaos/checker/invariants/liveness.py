@@ -10,13 +10,14 @@ from chaos.checker.finding import Counterexample, NotApplicable
 from chaos.checker.invariants.log import name
 from chaos.checker.records import Mark
 from chaos.checker.recovery import healed_at, owed, when
+from chaos.checker.rows import EVENT_ID, outside
 
 
 def all_published(evidence: Evidence) -> Iterator[Counterexample]:
     """L01: every event of an outbox is in the log, or parked. The relay's own position is not asked."""
     in_log, parked = evidence.first_copies, evidence.parked_event_ids
-    for event in evidence.events:
-        if event.destination == "event" and event.event_id not in in_log and event.event_id not in parked:
+    for event in outside(evidence.events, EVENT_ID, in_log):
+        if event.destination == "event" and event.event_id not in parked:
             yield Counterexample(
                 _("{event} never reached the log").format(event=name(event)), event.aggregate_id, event.event_id
             )

@@ -5,20 +5,24 @@ Copies beyond the first are normal: a relay that was killed after it published s
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from gettext import gettext as _
+from itertools import compress
+from operator import attrgetter, ne
 
 from chaos.checker.evidence import Evidence
 from chaos.checker.finding import Counterexample
 from chaos.checker.lines import Unusable
 from chaos.checker.records import Copy, Event
+from chaos.checker.rows import EVENT_ID, outside
 
 
 def settled_is_in_log(evidence: Evidence) -> Iterator[Counterexample]:
     """S05: what the relay's position covers is in the log, unless it was parked."""
     in_log, positions, parked = evidence.first_copies, evidence.positions, evidence.parked_event_ids
-    for event in evidence.events:
-        if event.destination != "event" or event.event_id in in_log or event.event_id in parked:
+    for event in outside(evidence.events, EVENT_ID, in_log):
+        if event.destination != "event" or event.event_id in parked:
             continue
         position = positions.get((event.database, event.destination, event.lane))
         if position is None:
@@ -34,8 +38,8 @@ def settled_is_in_log(evidence: Evidence) -> Iterator[Counterexample]:
 def log_is_from_outbox(evidence: Evidence) -> Iterator[Counterexample]:
     """S06: every message in the log was written into an outbox first."""
     events, poisoned = evidence.event_of, evidence.poisoned
-    for copy in evidence.copies:
-        if copy.event_id in events or not poisoned.isdisjoint((copy.event_id, copy.aggregate_id, copy.spot)):
+    for copy in outside(evidence.copies, EVENT_ID, events):
+        if not poisoned.isdisjoint((copy.event_id, copy.aggregate_id, copy.spot)):
             continue
         yield Counterexample(
             _("{copy} is in the log, and no outbox has it").format(copy=place(copy)), copy.aggregate_id, copy.event_id
@@ -44,16 +48,14 @@ def log_is_from_outbox(evidence: Evidence) -> Iterator[Counterexample]:
 
 def immutable(evidence: Evidence) -> Iterator[Counterexample]:
     """S07: every copy of an event says the same, byte for byte, as when it was written."""
-    events, first_copies = evidence.event_of, evidence.first_copies
-    for copy in evidence.copies:
-        if copy.event_id is None:
-            continue
-        written: Event | Copy = events.get(copy.event_id) or first_copies[copy.event_id]
-        if copy.digest == written.digest and _identity(copy) == _identity(written):
-            continue
+    as_written: dict[str, Event | Copy] = {**evidence.first_copies, **evidence.event_of}
+    copies = [copy for copy in evidence.copies if copy.event_id is not None]
+    written = [*map(as_written.__getitem__, map(EVENT_ID, copies))]
+    differ = map(ne, map(CONTENT, copies), map(CONTENT, written))
+    for copy, original in compress(zip(copies, written, strict=True), differ):
         yield Counterexample(
             _("{copy} differs from the event as it was written ({differs})").format(
-                copy=place(copy), differs=_difference(copy, written)
+                copy=place(copy), differs=_difference(copy, original)
             ),
             copy.aggregate_id,
             copy.event_id,
@@ -62,6 +64,9 @@ def immutable(evidence: Evidence) -> Iterator[Counterexample]:
 
 def _identity(row: Event | Copy) -> tuple[object, ...]:
     return row.type, row.aggregate_type, row.aggregate_id, row.version
+
+
+CONTENT = attrgetter("digest", "type", "aggregate_type", "aggregate_id", "version")
 
 
 def _difference(copy: Copy, written: Event | Copy) -> str:
@@ -91,22 +96,21 @@ def one_partition(evidence: Evidence) -> Iterator[Counterexample]:
 
 def log_order(evidence: Evidence) -> Iterator[Counterexample]:
     """S09: first copies of an aggregate's events stand in the log in the order of their versions."""
-    latest: dict[tuple[str, int, str], int] = {}
-    firsts = evidence.first_copies
-    for copy in evidence.copies:
-        if copy.event_id is None or copy.aggregate_id is None or copy.version is None:
+    latest: dict[tuple[str, int], dict[str, int]] = defaultdict(dict)
+    for copy in evidence.first_copies.values():
+        topic, partition, _offset, _event, _type, _kind, aggregate_id, version, *_rest = copy
+        if aggregate_id is None or version is None:
             continue
-        if firsts[copy.event_id] is not copy:
-            continue
-        before = latest.get((copy.topic, copy.partition, copy.aggregate_id), 0)
-        if copy.version > before:
-            latest[copy.topic, copy.partition, copy.aggregate_id] = copy.version
+        versions = latest[topic, partition]
+        before = versions.get(aggregate_id, 0)
+        if version > before:
+            versions[aggregate_id] = version
             continue
         yield Counterexample(
             _("{copy} first came into the log after version {before} of the same aggregate").format(
                 copy=place(copy), before=before
             ),
-            copy.aggregate_id,
+            aggregate_id,
             copy.event_id,
         )
 
