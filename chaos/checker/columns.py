@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial
+from functools import partial
 from typing import Any
 
 from chaos.checker.fields import Column, Fields, fields
@@ -24,7 +24,7 @@ REPEATED = frozenset({
 """Columns whose values stand in many rows or tables."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Columns:
     """Which columns a record is made of, in its order. `always` comes first and is the same in every row.
 
@@ -37,7 +37,7 @@ class Columns:
     always: tuple[Any, ...] = ()
     changed: Mapping[str, Callable[[Column], Iterable[Any]]] = field(default_factory=dict)
 
-    @cached_property
+    @property
     def fields(self) -> Fields:
         return fields(self.needed, self.optional)
 

@@ -50,7 +50,7 @@ def broken(folder: Path) -> set[str]:
         text=True,
         check=False,
     )
-    verdicts = re.findall(r"^\((\w)\) .*(KEPT|BROKEN)$", done.stdout, re.MULTILINE)
+    verdicts = re.findall(r"^\((\w)\) .*(KEPT|BROKEN)(?: \(.*\))?$", done.stdout, re.MULTILINE)
     if len(verdicts) < len(PLANTED):
         pytest.fail(f"the contracts were not judged: {done.stdout}{done.stderr}")
     return {letter for letter, verdict in verdicts if verdict == "BROKEN"}
