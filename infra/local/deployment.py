@@ -61,6 +61,8 @@ _PASSED_ON = (
     "MAIL_OVERDUE_",
     "MAIL_CHECK_",
     "MAIL_REMINDERS",
+    "DEDUP_WINDOW_",
+    "LONGEST_REPLAY_",
     "HTTP_WORKERS",
     "GROUP_PROTOCOL",
     "LOG_LEVEL",

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from shared.dedup_window import DEDUP_WINDOW_DAYS, LONGEST_REPLAY_DAYS
 from shared.kafka import GROUP_PROTOCOLS
 from shared.settings import setting
 
@@ -15,6 +16,12 @@ class Settings:
     kafka_bootstrap_servers: str = setting("127.0.0.1:9092", help="host:port of a broker, several with commas")
     orders_topic: str = setting("orders.events", help="topic with the orders' events")
     consumer_group: str = setting("billing", help="Kafka group; also the consumer's name in the inbox")
+    dedup_window_days: int = setting(
+        DEDUP_WINDOW_DAYS, help="how many days the inbox knows what it has seen; older events are refused", minimum=1
+    )
+    longest_replay_days: int = setting(
+        LONGEST_REPLAY_DAYS, help="how far back a replay may reach; at most dedup_window_days", minimum=0
+    )
     group_protocol: str = setting("consumer", help="Kafka's group protocol", choices=GROUP_PROTOCOLS)
     max_poll_interval_seconds: float = setting(
         60.0, help="how long a batch may take before the group gives its partitions to another", minimum=6

@@ -11,6 +11,7 @@ from services.billing.settings import Settings
 from shared import http, kafka
 from shared.consumer import Consumer, Handler
 from shared.database import connect, create_engine
+from shared.dedup_window import DedupWindow
 from shared.http.parked import parked_blueprint
 from shared.inbox import DatabaseInbox, Inbox
 from shared.offset_commit import GroupMember
@@ -27,6 +28,7 @@ def build(
     kafka_consumer: GroupMember | None = None,
 ) -> Consumer:
     """Make one member of billing's consumer group; its ``run`` blocks until stopped."""
+    DedupWindow.checked(settings.dedup_window_days, settings.longest_replay_days)
     return Consumer(
         kafka=kafka_consumer or build_kafka_consumer(settings),
         engine=engine or _waking_engine(settings),

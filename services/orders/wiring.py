@@ -14,6 +14,7 @@ from services.orders.settle_orders import settle_orders
 from shared import kafka
 from shared.consumer import Consumer, Handler
 from shared.database import connect, create_engine, transaction
+from shared.dedup_window import DedupWindow
 from shared.http import install
 from shared.http.parked import parked_blueprint
 from shared.http.server import THREADS
@@ -65,6 +66,7 @@ def build_consumer(
     kafka_consumer: GroupMember | None = None,
 ) -> Consumer:
     """Make one member of the group that hears billing; its ``run`` blocks until stopped."""
+    DedupWindow.checked(settings.dedup_window_days, settings.longest_replay_days)
     return Consumer(
         kafka=kafka_consumer
         or GroupMember(
