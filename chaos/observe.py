@@ -21,7 +21,7 @@ from psycopg import sql
 from psycopg.rows import dict_row
 
 from chaos.history import Change, Delivery, Journal, OwnerMark, ProcessMark, write_rows
-from chaos.marks import Marks
+from infra.kafka.marks import Marks
 from shared.kafka import producer_config
 
 DATABASES = ("orders", "billing", "analytics", "notifications")

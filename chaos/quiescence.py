@@ -15,7 +15,7 @@ from confluent_kafka import KafkaException
 
 from chaos import journal
 from chaos.archive import Archiver
-from chaos.marks import Marks
+from infra.kafka.marks import Marks
 
 LOOK_AGAIN_SECONDS = 0.3
 LONGEST_SECONDS = 600.0

@@ -28,9 +28,15 @@ _CONNECTION: Final[dict[str, Any]] = {
 
 
 def create_engine(
-    url: str, password_file: str | None, application_name: str, pool_size: int = 5, **options: Any
+    url: str,
+    password_file: str | None,
+    application_name: str,
+    pool_size: int = 5,
+    *,
+    search_path: str = "",
+    **options: Any,
 ) -> Engine:
-    """Make an engine whose connections carry the process's name.
+    """Make an engine whose connections carry the process's name. ``search_path`` is a schema, or empty for public.
 
     The password is read from its file at each new connection, so a rotated secret needs no restart. Opens nothing yet.
     """
@@ -41,7 +47,7 @@ def create_engine(
         pool_pre_ping=True,
         # Parameters are customers' data; an error that is logged must not carry them.
         hide_parameters=True,
-        connect_args={"application_name": application_name, **_CONNECTION},
+        connect_args={"application_name": application_name, **_CONNECTION, **_looking_in(search_path)},
         **options,
     )
     if password_file:
@@ -71,6 +77,10 @@ def is_away(error: BaseException) -> bool:
     if isinstance(error, (OperationalError, InterfaceError)):
         return True
     return isinstance(error, DBAPIError) and error.connection_invalidated
+
+
+def _looking_in(schema: str) -> dict[str, str]:
+    return {"options": f"{_CONNECTION['options']} -c search_path={schema}"} if schema else {}
 
 
 def _address(url: str) -> URL:

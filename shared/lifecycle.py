@@ -25,6 +25,16 @@ def stop_on_signals() -> threading.Event:
     return stop
 
 
+def stop_at_end_of_input(stop: threading.Event) -> None:
+    """Set the event when standard input ends, so that a process does not outlive the one that started it."""
+
+    def wait() -> None:
+        sys.stdin.read()
+        stop.set()
+
+    threading.Thread(target=wait, name="end-of-input", daemon=True).start()
+
+
 def run_loop(step: Callable[[], float], stop: threading.Event) -> None:
     """Call ``step`` until stopped; each call does one unit of work and returns how many seconds to wait after it."""
     while not stop.is_set():

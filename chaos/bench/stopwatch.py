@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Message, TopicPartition
 
 from chaos.bench.pace import Mark, middle_rate
-from chaos.marks import Marks
+from infra.kafka.marks import Marks
 from infra.kafka.topics import PARTITIONS, ensure_topics
 
 PATIENCE_SECONDS = 30

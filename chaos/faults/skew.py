@@ -7,8 +7,8 @@ from functools import partial
 from chaos.faults import Quiet
 from chaos.history import FaultPhase
 from chaos.hot_keys import HOT_PARTITION
-from chaos.marks import Marks
 from chaos.stage import Stage
+from infra.kafka.marks import Marks
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

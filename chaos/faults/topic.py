@@ -18,8 +18,8 @@ from confluent_kafka.cimpl import NewPartitions
 
 from chaos.faults import Quiet, missing
 from chaos.history import FaultPhase
-from chaos.marks import Marks
 from chaos.stage import Stage
+from infra.kafka.marks import Marks
 from infra.kafka.topics import admin, delete_topics, ensure_topics
 
 ANSWERS_WITHIN_SECONDS = 20.0

@@ -26,15 +26,11 @@ SCENARIO = Scenario(
                 Replay(
                     name="billing-group-deleted",
                     group="billing",
-                    topics=("orders.events",),
-                    members=("billing-1", "billing-2"),
                     deletes=True,
                 ),
                 Replay(
                     name="orders-group-deleted",
                     group="orders",
-                    topics=("billing.events",),
-                    members=("orders-consumer-1",),
                     deletes=True,
                 ),
             ),

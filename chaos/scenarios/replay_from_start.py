@@ -23,15 +23,11 @@ SCENARIO = Scenario(
                 Replay(
                     name="billing-replayed-from-the-start",
                     group="billing",
-                    topics=("orders.events",),
-                    members=("billing-1", "billing-2"),
                     rounds=2,
                 ),
                 Replay(
                     name="analytics-replayed-from-the-start",
                     group="analytics",
-                    topics=("orders.events", "billing.events"),
-                    members=("analytics-1",),
                 ),
             ),
         ),

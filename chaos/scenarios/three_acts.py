@@ -62,8 +62,6 @@ SCENARIO = Scenario(
                 Replay(
                     name="billing-replayed-from-the-start",
                     group="billing",
-                    topics=("orders.events",),
-                    members=("billing-1", "billing-2"),
                 ),
             ),
         ),

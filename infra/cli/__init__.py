@@ -26,6 +26,7 @@ VERBS: Mapping[str, str] = {
     "trace": "infra.cli.trace:trace",
     "parked": "infra.cli.parked:parked",
     "relay": "infra.cli.relay:relay",
+    "replay": "infra.cli.replay:replay",
     "chaos": "infra.cli.chaos:chaos",
     "load": "infra.cli.load:load",
     "bench": "infra.cli.bench:bench",

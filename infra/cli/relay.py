@@ -5,8 +5,6 @@ deployment and the role that the verb needs. So it is the same on both stacks, a
 """
 
 import json
-import subprocess
-import sys
 from gettext import gettext as _
 from typing import Any
 
@@ -14,9 +12,9 @@ import click
 from rich.table import Table
 from rich.text import Text
 
+from infra import one_shot
 from infra.cli.console import command, duration, out, steps
 from infra.local.deployment import Deployment
-from infra.local.errors import StackError
 from infra.postgres.roles import owner
 from infra.stack import open_stack
 
@@ -98,17 +96,7 @@ def rebase(source: str, xids_kept: bool, dry_run: bool, yes: bool) -> None:
 
 def ask(deployment: Deployment, source: str, role: str, *arguments: str) -> Any:
     """Run a verb of the relay's program as a role, and return its answer. Raises StackError with its words."""
-    done = subprocess.run(
-        [sys.executable, "-m", "services.relay", *arguments, "--json"],
-        env=deployment.environment_of(source, role),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    if done.returncode != 0:
-        said = done.stderr.strip().splitlines() or [_("The relay's program ended without a word.")]
-        raise StackError(said[-1].removeprefix("RefusedError: ").removeprefix("ConfigurationError: "))
-    return json.loads(done.stdout)
+    return one_shot.ask(deployment, "services.relay", source, role, *arguments, "--json")
 
 
 def positions_table(source: str, positions: list[dict[str, Any]]) -> Table:

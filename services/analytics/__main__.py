@@ -1,11 +1,11 @@
-"""``python -m services.analytics consumer|api|housekeeper``: a group member, the read-only API, or the chores."""
+"""``python -m services.analytics consumer|api|housekeeper|rebuild``: a member, the API, the chores, a new version."""
 
 import os
 import sys
 
 from services.analytics.settings import Settings
 from shared import logs, metrics, tracing
-from shared.lifecycle import run_main, stop_on_signals
+from shared.lifecycle import run_main, stop_at_end_of_input, stop_on_signals
 from shared.settings import read
 
 # Each role imports what it runs and no more: a housekeeper needs neither Kafka's client nor a web server.
@@ -16,7 +16,10 @@ def consume(settings: Settings) -> None:
 
     tracing.configure(settings.instance)
     metrics.serve(settings.metrics_host, settings.metrics_port)
-    wiring.build(settings).run(stop_on_signals())
+    stop = stop_on_signals()
+    if settings.rebuild_schema:
+        stop_at_end_of_input(stop)
+    wiring.build(settings).run(stop)
 
 
 def serve(settings: Settings) -> None:
@@ -37,9 +40,14 @@ ROLES = {"consumer": consume, "api": serve, "housekeeper": keep_house}
 
 
 def main() -> None:
+    if sys.argv[1:2] == ["rebuild"]:
+        from services.analytics import operate
+
+        operate.main(sys.argv[2:], os.environ)
+        return
     role = ROLES.get(sys.argv[1] if len(sys.argv) > 1 else "")
     if role is None:
-        sys.exit(f"Analytics does not know what to be. Say one of: {', '.join(ROLES)}.")
+        sys.exit(f"Analytics does not know what to be. Say one of: {', '.join(ROLES)}, rebuild.")
     settings = read(Settings, os.environ)
     logs.configure(settings.instance, settings.log_level)
     role(settings)

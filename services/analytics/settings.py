@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from shared.dedup_window import DEDUP_WINDOW_DAYS, LONGEST_REPLAY_DAYS
 from shared.kafka import GROUP_PROTOCOLS
 from shared.settings import setting
 
@@ -21,6 +22,15 @@ class Settings:
         60.0, help="how long a batch may take before the group gives its partitions to another", minimum=6
     )
     batch_size: int = setting(500, help="most events in one transaction", minimum=1)
+    rebuild_schema: str = setting(
+        "", help="schema of a version that is being built beside the live one, in a group of its own; empty: live"
+    )
+    dedup_window_days: int = setting(
+        DEDUP_WINDOW_DAYS, help="how many days the inbox knows what it has seen; older events are refused", minimum=1
+    )
+    longest_replay_days: int = setting(
+        LONGEST_REPLAY_DAYS, help="how far back a replay may reach; at most dedup_window_days", minimum=0
+    )
     instance: str = setting("analytics", help="the process's name in logs and in the database's activity view")
     http_host: str = setting("127.0.0.1", help="address of the read-only API")
     http_port: int = setting(8083, help="port of the read-only API", minimum=1)

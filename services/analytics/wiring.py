@@ -9,6 +9,7 @@ from services.analytics.settings import Settings
 from shared import http, kafka
 from shared.consumer import Consumer, Handler
 from shared.database import create_engine
+from shared.dedup_window import DedupWindow
 from shared.inbox import DatabaseInbox, Inbox
 from shared.offset_commit import GroupMember
 
@@ -21,13 +22,18 @@ def build(
     engine: Engine | None = None,
     kafka_consumer: GroupMember | None = None,
 ) -> Consumer:
-    """Make one member of analytics' consumer group; its ``run`` blocks until stopped."""
+    """Make one member of analytics' consumer group; its ``run`` blocks until stopped.
+
+    With a ``rebuild_schema`` it fills that version instead of the live one: from the first event on, in a group of its
+    own, behind an inbox of its own that answers to the live consumer's name, since it will be that one's.
+    """
+    DedupWindow.checked(settings.dedup_window_days, settings.longest_replay_days)
     return Consumer(
         kafka=kafka_consumer or build_kafka_consumer(settings),
         engine=engine or build_engine(settings, pool_size=1),
         inbox=inbox or DatabaseInbox(settings.consumer_group),
         handler=handler,
-        group=settings.consumer_group,
+        group=_group(settings),
         topics=[settings.orders_topic, settings.billing_topic],
         batch_size=settings.batch_size,
     )
@@ -37,7 +43,7 @@ def build_kafka_consumer(settings: Settings) -> GroupMember:
     return GroupMember(
         kafka.consumer_config(
             settings.kafka_bootstrap_servers,
-            settings.consumer_group,
+            _group(settings),
             settings.instance,
             settings.group_protocol,
             settings.max_poll_interval_seconds,
@@ -46,7 +52,12 @@ def build_kafka_consumer(settings: Settings) -> GroupMember:
 
 
 def build_engine(settings: Settings, pool_size: int = 5) -> Engine:
-    return create_engine(settings.database_url, settings.database_password_file, settings.instance, pool_size)
+    access = (settings.database_url, settings.database_password_file, settings.instance)
+    return create_engine(*access, pool_size, search_path=settings.rebuild_schema)
+
+
+def _group(settings: Settings) -> str:
+    return ".".join(filter(None, (settings.consumer_group, settings.rebuild_schema)))
 
 
 def build_api(settings: Settings) -> Flask:

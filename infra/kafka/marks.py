@@ -4,9 +4,12 @@ Asking through a consumer that is fetching would wait behind its long polls.
 """
 
 from collections.abc import Iterable, Mapping
+from datetime import datetime
 
 from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
-from confluent_kafka.admin import AdminClient, OffsetSpec  # type: ignore[attr-defined]
+from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
+
+from infra.kafka.topics import admin
 
 TIMEOUT_SECONDS = 5.0
 
@@ -17,7 +20,7 @@ class Marks:
     """Raises KafkaException from every method while the broker is away."""
 
     def __init__(self, kafka: str) -> None:
-        self._admin = AdminClient({"bootstrap.servers": kafka, "log_level": 0})
+        self._admin = admin(kafka)
 
     def partitions(self, topics: Iterable[str]) -> list[Place]:
         known = self._admin.list_topics(timeout=TIMEOUT_SECONDS).topics
@@ -28,6 +31,13 @@ class Marks:
 
     def lows(self, places: Iterable[Place]) -> Mapping[Place, int]:
         return self._offsets(places, OffsetSpec.earliest())  # type: ignore[no-untyped-call]
+
+    def since(self, places: Iterable[Place], when: datetime) -> Mapping[Place, int]:
+        """Where the first message stands that was published at that time or later; the end where there is none."""
+        wanted = list(places)
+        found = self._offsets(wanted, OffsetSpec.for_timestamp(round(when.timestamp() * 1000)))
+        ends = self.ends(wanted)
+        return {place: offset if offset >= 0 else ends[place] for place, offset in found.items()}
 
     def committed(self, group: str, places: Iterable[Place]) -> Mapping[Place, int | None]:
         """Where a group goes on; nothing for a partition on which it has no offset."""
