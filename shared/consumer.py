@@ -1,7 +1,8 @@
 """The consumer loop: receive a batch, apply it in one transaction behind the inbox, then commit its offsets.
 
-Invariant: an offset is committed only after the transaction that holds the effects of everything below it. A crash at
-any point leads to a redelivery, which the inbox turns into nothing; it never leads to a gap.
+Invariant: an offset is committed only after the transaction that holds the effects of everything below it, or their
+entries in the parking lot. A crash at any point leads to a redelivery, which the inbox turns into nothing; it never
+leads to a gap.
 
 Not promised: that a member which has lost its partitions stops at once. It may apply what it holds; the new owner then
 receives the same events, and the inbox lets each have its effect once.
@@ -10,39 +11,35 @@ receives the same events, and the inbox lets each have its effect once.
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
-from typing import Final
+from typing import NoReturn
 
-from confluent_kafka import (
-    OFFSET_BEGINNING,
-    KafkaError,
-    KafkaException,
-    Message,
-    TopicPartition,
-)
+from confluent_kafka import OFFSET_BEGINNING, TopicPartition
 from confluent_kafka import Consumer as KafkaConsumer
 from opentelemetry.trace import SpanKind
 from prometheus_client import Counter, Gauge, Histogram
 from sqlalchemy import Connection, Engine
 
-from shared import database, envelope
+from shared import database
+from shared.applying import Applier, CulpritError, Handler, Outcome, Read, effects, read_payload
+from shared.consumer_parking import MOST_TRIES, Parking, Policy, words
 from shared.delivery_log import batch_lines
-from shared.errors import PermanentError, RefusedError, TransientError
 from shared.failpoints import Failpoint, reach
-from shared.group_metadata import UNKNOWN_GENERATION, generation_of
+from shared.failures import Failure, failure_of
 from shared.inbox import Delivery, Inbox
+from shared.inbox_redrive import Redriver
 from shared.logs import get_logger
 from shared.offset_commit import GroupMember, committed_offsets
+from shared.receiving import IDLE_POLL_SECONDS, Received, Receiver
 from shared.retry import Backoff
 from shared.tracing import batch_span
 
-Handler = Callable[[Connection, Sequence[Delivery]], None]
-"""Applies new deliveries, in log order within each partition. Raises on trouble; never commits."""
-
-IDLE_POLL_SECONDS: Final = 0.5
+__all__ = ["Consumer", "Handler", "Policy"]
 
 CONSUMED = Counter("consumer_events_consumed_total", "Events received from the log", ["group"])
 APPLIED = Counter("consumer_events_applied_total", "Events that had their effect", ["group"])
-DUPLICATES = Counter("consumer_duplicates_suppressed_total", "Deliveries that the inbox knew", ["group"])
+DUPLICATES = Counter("consumer_duplicates_suppressed_total", "Deliveries that the inbox or the lot knew", ["group"])
+PARKED = Counter("consumer_events_parked_total", "Deliveries that can never be applied, put into the lot", ["group"])
+HELD = Counter("consumer_events_held_total", "Deliveries put into the lot behind an earlier one", ["group"])
 ASSIGNED = Gauge("consumer_partitions_assigned", "Partitions that the group has given to this member", ["group"])
 RETRIES = Counter("consumer_batch_retries_total", "Batches put back because the database was away", ["group"])
 BATCH_SECONDS = Histogram("consumer_batch_seconds", "From receipt of a batch to its commit", ["group"])
@@ -63,16 +60,22 @@ class Consumer:
         group: str,
         topics: Sequence[str],
         batch_size: int = 500,
+        read: Read = read_payload,
+        policy: Policy = Policy.HOLD,
     ) -> None:
         self._kafka = kafka
         self._engine = engine
-        self._inbox = inbox
-        self._handler = handler
         self._group = group
         self._topics = list(topics)
         self._batch_size = batch_size
+        self._receiver = Receiver(kafka, group)
+        self._parking = Parking(group, policy)
+        self._applier = Applier(inbox=inbox, handler=handler, parking=self._parking, read=read)
+        self._redriver = Redriver(
+            engine=engine, applier=self._applier, parking=self._parking, receiver=self._receiver, group=group
+        )
         self._assigned: set[tuple[str, int]] = set()
-        self._held: list[Delivery] = []
+        self._held: list[Received] = []
         self._paused = False
         self._resume_at = 0.0
         self._backoff = Backoff()
@@ -91,80 +94,65 @@ class Consumer:
         """Do one unit of work: receive and process one batch, or wait a little for one that is held."""
         if self._paused and not self._held:
             self._release()  # what was held went to another member; what stays here goes on
-        batch = self._retry_held() if self._held else self._receive()
+        if not self._paused:
+            self._redriver.step()
+        batch = self._retry_held() if self._held else self._receiver.receive(self._batch_size)
         if batch:
             self._process(batch)
         else:
             self._kafka.offsets.send()
 
-    def _process(self, batch: list[Delivery]) -> None:
+    def _process(self, batch: list[Received]) -> None:
         started = time.monotonic()
         reach(Failpoint.CONSUMER_AFTER_POLL_BEFORE_TRANSACTION)
         try:
-            with batch_span(
-                f"{self._group} apply",
-                SpanKind.CONSUMER,
-                (delivery.envelope.traceparent for delivery in batch),
-                events=len(batch),
-            ):
-                fresh = self._apply(batch)
+            with batch_span(f"{self._group} apply", SpanKind.CONSUMER, _traceparents(batch), events=len(batch)):
+                outcome = self._apply(batch)
+        except CulpritError as found:
+            self._give_up(found)
         except Exception as error:
-            if not (isinstance(error, TransientError) or database.is_away(error)):
+            if failure_of(error) is not Failure.TRANSIENT:
                 raise
             self._hold(batch, error)
             return
         self._release()
         reach(Failpoint.CONSUMER_AFTER_COMMIT_BEFORE_OFFSET)
-        self._count(batch, fresh, time.monotonic() - started)
+        self._count(batch, outcome, time.monotonic() - started)
         self._remember_offsets(batch)
         self._kafka.offsets.send()
 
-    def _apply(self, batch: list[Delivery]) -> list[Delivery]:
+    def _apply(self, batch: list[Received]) -> Outcome:
+        """Apply a batch in one transaction; if something in it fails for good, in another one that parks it."""
+        try:
+            return self._in_one_transaction(self._applier.together, batch)
+        except Exception as error:
+            if failure_of(error) in (Failure.TRANSIENT, Failure.STOP):
+                raise
+            log.warning("batch failed, its culprit is looked for", group=self._group, detail=words(error))
+        return self._in_one_transaction(self._applier.apart, batch)
+
+    def _in_one_transaction(
+        self, apply: Callable[[Connection, Sequence[Received]], Outcome], batch: list[Received]
+    ) -> Outcome:
+        with effects(self._engine) as connection:
+            return apply(connection, batch)
+
+    def _give_up(self, found: CulpritError) -> NoReturn:
+        """Count a failure that nobody foresaw, and crash with it: a supervisor starts this process again."""
+        bug = found.__cause__
+        assert bug is not None
         with database.transaction(self._engine) as connection:
-            fresh = self._inbox.new(connection, batch)
-            if fresh:
-                self._handler(connection, fresh)
-            reach(Failpoint.CONSUMER_AFTER_EFFECT_BEFORE_COMMIT)
-        return fresh
-
-    # Receiving
-
-    def _receive(self) -> list[Delivery]:
-        # The first message is waited for, the others are taken as they are there: latency when little comes, batches
-        # when much does.
-        first = self._kafka.poll(IDLE_POLL_SECONDS)
-        if first is None:
-            return []
-        return self._read([first, *self._kafka.consume(self._batch_size - 1, 0)])
-
-    def _read(self, messages: Iterable[Message]) -> list[Delivery]:
-        member, generation = self._kafka.memberid() or "", self._generation()
-        batch = []
-        for message in messages:
-            error = message.error()
-            if error is None:
-                batch.append(_delivery(message, member, generation))
-            else:
-                self._judge(error, message)
-        return batch
-
-    def _judge(self, error: KafkaError, message: Message) -> None:
-        """Decide what an error event means for the loop: wait, or stop with words."""
-        if error.code() == KafkaError._AUTO_OFFSET_RESET:
-            raise RefusedError(
-                f"The log no longer has offset {message.offset()} of {message.topic()}[{message.partition()}], where "
-                f"group {self._group} has to go on ({error.str()}). Going on elsewhere would skip events. Send the "
-                "missing stretch again from the outbox, set the group's offset by hand, and start this consumer again."
-            )
-        if error.fatal():
-            raise KafkaException(error)
-        # Broker away, topic not there yet, coordinator moving: the client keeps trying by itself.
-        log.warning("kafka reports trouble", group=self._group, code=error.name(), detail=error.str())
+            tries = self._parking.count_try(connection, found.received, bug)
+        log.error("this delivery makes the process fail", group=self._group, culprit=str(found), tries=tries,
+                  parked_at_try=MOST_TRIES, detail=words(bug))  # fmt: skip
+        raise bug
 
     # A database that is away: hold the batch, keep the partitions
 
-    def _hold(self, batch: list[Delivery], error: Exception) -> None:
+    def _hold(self, batch: list[Received], error: Exception) -> None:
         self._held = batch
+        # The next try gets a connection of its own: this one may be to a server that has become read only.
+        self._engine.dispose()
         # Paused but polled: the member stays in the group for as long as the database is away.
         self._kafka.pause(self._kafka.assignment())
         self._paused = True
@@ -177,14 +165,12 @@ class Consumer:
             events=len(batch),
             failures=self._backoff.failures,
             retry_in_seconds=round(delay, 3),
-            detail=str(error).splitlines()[0],
+            detail=words(error),
         )
 
-    def _retry_held(self) -> list[Delivery]:
+    def _retry_held(self) -> list[Received]:
         remaining = self._resume_at - time.monotonic()
-        message = self._kafka.poll(max(0.0, min(remaining, IDLE_POLL_SECONDS)))
-        if message is not None:
-            self._held += self._read([message])
+        self._held += self._receiver.receive(1, max(0.0, min(remaining, IDLE_POLL_SECONDS)))
         return self._held if time.monotonic() >= self._resume_at else []
 
     def _release(self) -> None:
@@ -194,7 +180,7 @@ class Consumer:
             self._backoff.reset()
             self._kafka.resume(self._kafka.assignment())
 
-    def _remember_offsets(self, batch: Iterable[Delivery]) -> None:
+    def _remember_offsets(self, batch: Iterable[Received]) -> None:
         for delivery in batch:
             self._kafka.offsets.remember(delivery.topic, delivery.partition, delivery.offset + 1)
 
@@ -238,22 +224,19 @@ class Consumer:
             what,
             group=self._group,
             member=self._kafka.memberid(),
-            generation=self._generation(),
+            generation=self._receiver.generation(),
             partitions=sorted(f"{p.topic}[{p.partition}]" for p in partitions),
         )
 
-    def _generation(self) -> int:
-        try:
-            return generation_of(self._kafka.consumer_group_metadata())
-        except RuntimeError:  # what the client says of a group that it has left or not yet joined
-            return UNKNOWN_GENERATION
-
-    def _count(self, batch: Sequence[Delivery], fresh: Sequence[Delivery], seconds: float) -> None:
+    def _count(self, batch: Sequence[Received], outcome: Outcome, seconds: float) -> None:
         CONSUMED.labels(self._group).inc(len(batch))
-        APPLIED.labels(self._group).inc(len(fresh))
-        DUPLICATES.labels(self._group).inc(len(batch) - len(fresh))
+        APPLIED.labels(self._group).inc(len(outcome.applied))
+        PARKED.labels(self._group).inc(len(outcome.parked))
+        HELD.labels(self._group).inc(len(outcome.held))
+        news = len(outcome.applied) + len(outcome.parked) + len(outcome.held)
+        DUPLICATES.labels(self._group).inc(len(batch) - news)
         BATCH_SECONDS.labels(self._group).observe(seconds)
-        for line in batch_lines(batch, fresh):
+        for line in batch_lines(batch, outcome.applied, outcome.parked, outcome.held):
             log.info("batch applied", group=self._group, seconds=round(seconds, 4), **line)
 
 
@@ -261,14 +244,5 @@ def _keys(partitions: Iterable[TopicPartition]) -> set[tuple[str, int]]:
     return {(partition.topic, partition.partition) for partition in partitions}
 
 
-def _delivery(message: Message, member: str, generation: int) -> Delivery:
-    topic, partition, offset = message.topic(), message.partition(), message.offset()
-    assert topic is not None
-    assert partition is not None
-    assert offset is not None
-    headers = message.headers()
-    try:
-        event = envelope.from_message(headers.items() if isinstance(headers, dict) else headers, message.value())
-    except PermanentError as error:
-        raise PermanentError(f"{topic}[{partition}] offset {offset} cannot be read: {error}") from error
-    return Delivery(event, topic, partition, offset, member, generation)
+def _traceparents(batch: Iterable[Received]) -> Iterable[str | None]:
+    return (received.envelope.traceparent for received in batch if isinstance(received, Delivery))

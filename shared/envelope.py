@@ -137,6 +137,29 @@ def from_message(headers: Iterable[tuple[str, str | bytes | None]] | None, value
     return read
 
 
+@dataclass(frozen=True, slots=True)
+class Glimpse:
+    """What a message says of itself although it is no event that can be read: for people, and to decide nothing."""
+
+    type: str | None
+    aggregate_type: str | None
+    aggregate_id: str | None
+    aggregate_version: int | None
+
+
+def glimpse(headers: Iterable[tuple[str, bytes | None]]) -> Glimpse:
+    """Read what can be read. Never raises."""
+    texts = {name: raw.decode(errors="replace").replace("\0", "\ufffd") for name, raw in headers if raw}
+    version = texts.get("ce_aggregateversion", "")
+    is_version = version.isascii() and version.isdecimal() and len(version) <= 10 and int(version) <= _LARGEST_VERSION
+    return Glimpse(
+        type=texts.get("ce_type"),
+        aggregate_type=texts.get("ce_aggregatetype"),
+        aggregate_id=texts.get("ce_subject"),
+        aggregate_version=int(version) if is_version else None,
+    )
+
+
 def _check(envelope: Envelope) -> None:
     """Refuse what a database would refuse to note: then one such message would fail all that came with it."""
     if not 1 <= envelope.aggregate_version <= _LARGEST_VERSION:

@@ -51,6 +51,10 @@ class Inbox(Protocol):
         """Record a batch through the caller's connection and return, in its order, what was new; never commits."""
         ...
 
+    def forget(self, connection: Connection, deliveries: Sequence[Delivery]) -> None:
+        """Take back, in the transaction that recorded them, deliveries that had no effect: they go to the lot."""
+        ...
+
 
 # Only this statement decides: a look before it would be a race, and catching a unique violation around the handler
 # would take a broken foreign key for a duplicate. Sorted by event, so that two members with the same events wait for
@@ -65,6 +69,10 @@ ORDER BY event_id, place
 ON CONFLICT (consumer, event_id) DO NOTHING
 RETURNING event_id
 """
+
+
+# Recorded and taken back in one transaction: to others the row was never there, and yet it made them wait.
+_FORGET = "DELETE FROM inbox WHERE consumer = %(consumer)s AND event_id = ANY(%(event_id)s::uuid[])"
 
 
 class DatabaseInbox:
@@ -89,6 +97,10 @@ class DatabaseInbox:
             },
         )
         return _first_of_each(batch, {row.event_id for row in recorded})
+
+    def forget(self, connection: Connection, deliveries: Sequence[Delivery]) -> None:
+        event_ids = [d.envelope.event_id for d in deliveries]
+        connection.exec_driver_sql(_FORGET, {"consumer": self._consumer, "event_id": event_ids})
 
 
 def _first_of_each(batch: Sequence[Delivery], event_ids: set[UUID]) -> list[Delivery]:

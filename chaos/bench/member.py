@@ -45,6 +45,9 @@ class LookFirst:
         DatabaseInbox(NAME).new(connection, [delivery])
         return True
 
+    def forget(self, connection: Connection, deliveries: Sequence[Delivery]) -> None:
+        DatabaseInbox(NAME).forget(connection, deliveries)
+
 
 class Counted:
     """Passes on what an inbox says, and notes how many events have come by when."""
@@ -60,6 +63,9 @@ class Counted:
     def new(self, connection: Connection, batch: Sequence[Delivery]) -> list[Delivery]:
         self.count(len(batch))
         return self._inbox.new(connection, batch)
+
+    def forget(self, connection: Connection, deliveries: Sequence[Delivery]) -> None:
+        self._inbox.forget(connection, deliveries)
 
     def count(self, more: int) -> None:
         done = more + (self.marks[-1][1] if self.marks else 0)

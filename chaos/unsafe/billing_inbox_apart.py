@@ -14,10 +14,12 @@ from chaos.unsafe import Variant
 from services.billing import bill_orders, wiring
 from services.billing.settings import Settings
 from shared import database, logs, metrics
+from shared.applying import Outcome
 from shared.consumer import Consumer
 from shared.failpoints import Failpoint, reach
 from shared.inbox import DatabaseInbox, Delivery
 from shared.lifecycle import stop_on_signals
+from shared.receiving import Received
 from shared.settings import read
 
 VARIANT = Variant(
@@ -31,17 +33,18 @@ VARIANT = Variant(
 
 
 class InboxApart(Consumer):
-    """The reference loop with a commit too many."""
+    """The reference loop with a commit too many, and no lot, since nothing is poisoned here."""
 
-    def _apply(self, batch: list[Delivery]) -> list[Delivery]:
+    def _apply(self, batch: list[Received]) -> Outcome:
+        deliveries = [received for received in batch if isinstance(received, Delivery)]
         with database.transaction(self._engine) as connection:
-            fresh = self._inbox.new(connection, batch)
+            fresh = DatabaseInbox(self._group).new(connection, deliveries)
         # "Done" is on record from here on ...
         with database.transaction(self._engine) as connection:
             if fresh:
-                self._handler(connection, fresh)  # ... and a crash in here loses the effect for good.
+                bill_orders.apply(connection, fresh)  # ... and a crash in here loses the effect for good.
             reach(Failpoint.CONSUMER_AFTER_EFFECT_BEFORE_COMMIT)
-        return fresh
+        return Outcome(tuple(fresh))
 
 
 def main() -> None:

@@ -43,6 +43,9 @@ class NoInbox:
     def new(self, connection: Connection, batch: Sequence[Delivery]) -> list[Delivery]:  # noqa: ARG002
         return list(batch)
 
+    def forget(self, connection: Connection, deliveries: Sequence[Delivery]) -> None:
+        """Nothing was remembered."""
+
 
 def main() -> None:
     settings = read(Settings, os.environ)

@@ -18,8 +18,9 @@ from services.billing import bill_orders, wiring
 from services.billing.settings import Settings
 from shared import logs, metrics
 from shared.consumer import Consumer
-from shared.inbox import DatabaseInbox, Delivery
+from shared.inbox import DatabaseInbox
 from shared.lifecycle import stop_on_signals
+from shared.receiving import Received
 from shared.settings import read
 
 VARIANT = Variant(
@@ -35,12 +36,12 @@ VARIANT = Variant(
 class OffsetFirst(Consumer):
     """The reference loop with two steps exchanged."""
 
-    def _process(self, batch: list[Delivery]) -> None:
+    def _process(self, batch: list[Received]) -> None:
         started = time.monotonic()
         behind = [TopicPartition(d.topic, d.partition, d.offset + 1) for d in batch]
         self._kafka.commit(offsets=behind, asynchronous=False)  # "read" is on record from here on ...
-        fresh = self._apply(batch)  # ... and a crash in here loses the batch for good.
-        self._count(batch, fresh, time.monotonic() - started)
+        outcome = self._apply(batch)  # ... and a crash in here loses the batch for good.
+        self._count(batch, outcome, time.monotonic() - started)
 
 
 def main() -> None:

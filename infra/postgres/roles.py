@@ -39,6 +39,16 @@ _CDC: Rights = {
     "cdc_heartbeat": ("SELECT", "INSERT", "DELETE"),
     "relay_position": ("SELECT", "UPDATE (done, floor_id, target, target_floor, after_id)"),
 }
+_WATCH_INBOX: Rights = {
+    # What a person decides about a parked delivery; the consumer does it.
+    "inbox_parked": ("SELECT", "UPDATE (state, discarded_reason, discarded_at)"),
+}
+_CONSUME: Rights = {
+    # It takes back what it has just recorded when that turns out to be a case for the lot.
+    "inbox": ("SELECT", "INSERT", "DELETE"),
+    "inbox_parked": _ALL,
+    "inbox_attempts": _ALL,
+}
 _WATCH_OUTBOX: Rights = {
     "outbox": _READ,
     "relay_position": _READ,
@@ -59,11 +69,12 @@ GRANTS: Mapping[str, Mapping[str, Rights]] = MappingProxyType(
         "orders": {
             "orders_api": {
                 **_WATCH_OUTBOX,
+                **_WATCH_INBOX,
                 "orders": _CHANGE,
                 "idempotency_key": _ALL,
                 "outbox": (*_READ, *_ADD_EVENT),
             },
-            "orders_consumer": {"inbox": _APPEND, "orders": ("SELECT", "UPDATE"), "outbox": _ADD_EVENT},
+            "orders_consumer": {**_CONSUME, "orders": ("SELECT", "UPDATE"), "outbox": _ADD_EVENT},
             "orders_relay": _RELAY,
             "orders_housekeeper": _PURGE_OUTBOX,
             "orders_cdc": _CDC,
@@ -71,6 +82,7 @@ GRANTS: Mapping[str, Mapping[str, Rights]] = MappingProxyType(
         "billing": {
             "billing_api": {
                 **_WATCH_OUTBOX,
+                **_WATCH_INBOX,
                 "bill": _READ,
                 "payment": _READ,
                 "invoice": _READ,
@@ -78,7 +90,7 @@ GRANTS: Mapping[str, Mapping[str, Rights]] = MappingProxyType(
                 "number_series": _READ,
             },
             "billing_consumer": {
-                "inbox": _APPEND,
+                **_CONSUME,
                 "bill": _CHANGE,
                 "payment": _CHANGE,
                 "invoice": _APPEND,
@@ -98,9 +110,9 @@ GRANTS: Mapping[str, Mapping[str, Rights]] = MappingProxyType(
             "billing_cdc": _CDC,
         },
         "analytics": {
-            "analytics_api": {"revenue": _READ, "orders_by_state": _READ, "order_state": _READ},
+            "analytics_api": {**_WATCH_INBOX, "revenue": _READ, "orders_by_state": _READ, "order_state": _READ},
             "analytics_consumer": {
-                "inbox": _APPEND,
+                **_CONSUME,
                 "revenue": _ALL,
                 "orders_by_state": _ALL,
                 "order_state": _ALL,

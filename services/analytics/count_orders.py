@@ -16,6 +16,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
 from typing import Final
+from uuid import UUID
 
 from sqlalchemy import Connection
 
@@ -58,6 +59,22 @@ def apply(connection: Connection, batch: Sequence[Delivery]) -> None:
     _write_counts(connection, moves)
 
 
+def read(delivery: Delivery) -> None:
+    """Find out, from the delivery alone, whether it can be counted. Raises PermanentError if it never can."""
+    payload = delivery.payload
+    if isinstance(payload, InvoiceIssued | CreditNoteIssued):
+        _day(payload.issued_at)
+    elif state_after(payload):
+        _check_order_id(delivery.aggregate_id)
+
+
+def _check_order_id(aggregate_id: str) -> None:
+    try:
+        UUID(aggregate_id)
+    except ValueError as error:
+        raise PermanentError(f"the order id {aggregate_id!r} is not a UUID, so its state cannot be kept") from error
+
+
 def _add_revenue(revenue: dict[tuple[date, str], Revenue], payload: InvoiceIssued | CreditNoteIssued) -> None:
     entry = revenue.setdefault((_day(payload.issued_at), payload.currency), Revenue())
     if isinstance(payload, InvoiceIssued):
@@ -70,7 +87,7 @@ def _add_revenue(revenue: dict[tuple[date, str], Revenue], payload: InvoiceIssue
 def _day(timestamp: str) -> date:
     try:
         return datetime.fromisoformat(timestamp).astimezone(UTC).date()
-    except ValueError as error:
+    except (ValueError, OverflowError) as error:
         raise PermanentError(f"the time {timestamp!r} is not RFC 3339, so its day is not known") from error
 
 

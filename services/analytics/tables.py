@@ -5,6 +5,7 @@ from typing import Final
 from sqlalchemy import BigInteger, Column, Date, Integer, MetaData, Table, Text, Uuid
 
 from shared.inbox import inbox_table
+from shared.inbox_parking import inbox_parking_tables
 
 metadata: Final = MetaData()
 
@@ -40,3 +41,4 @@ order_state: Final = Table(
 """Where each order stands, to move it from one count to another; the version keeps it from moving back."""
 
 inbox: Final = inbox_table(metadata)
+inbox_parking: Final = inbox_parking_tables(metadata)

@@ -7,7 +7,7 @@ from services.analytics import count_orders
 from services.analytics.api import create_app
 from services.analytics.settings import Settings
 from shared import http, kafka
-from shared.consumer import Consumer, Handler
+from shared.consumer import Consumer, Handler, Policy
 from shared.database import create_engine
 from shared.dedup_window import DedupWindow
 from shared.inbox import DatabaseInbox, Inbox
@@ -36,6 +36,9 @@ def build(
         group=_group(settings),
         topics=[settings.orders_topic, settings.billing_topic],
         batch_size=settings.batch_size,
+        read=count_orders.read,
+        # Sums have no order, and an order's state follows its versions: later events need not wait.
+        policy=Policy.SKIP,
     )
 
 

@@ -67,6 +67,15 @@ def apply(connection: Connection, batch: Sequence[Delivery]) -> None:
     outbox.add(connection, *(event for _, event in sorted(news, key=lambda placed: placed[0])))
 
 
+def read(delivery: Delivery) -> None:
+    """Find out, from the delivery alone, whether it can be billed. Raises PermanentError if it never can."""
+    payload = delivery.payload
+    if isinstance(payload, OrderPlaced):
+        payments.authorise(payload.currency, payload.amount_minor)
+    if isinstance(payload, OrderPlaced | OrderCancelled):
+        _uuid(payload.order_id)
+
+
 def _sort_out(batch: Sequence[Delivery]) -> tuple[list[Charge], list[credit_orders.Cancellation]]:
     charges, cancellations = [], []
     for place, delivery in enumerate(batch):

@@ -27,6 +27,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from services.billing.bill_states import BILL
 from shared.cdc import cdc_tables
 from shared.inbox import inbox_table
+from shared.inbox_parking import inbox_parking_tables
 from shared.outbox import outbox_table, relay_tables
 
 metadata: Final = MetaData()
@@ -118,3 +119,4 @@ outbox: Final = outbox_table(metadata)
 relay: Final = relay_tables(metadata)
 cdc: Final = cdc_tables(metadata)
 inbox: Final = inbox_table(metadata)
+inbox_parking: Final = inbox_parking_tables(metadata)

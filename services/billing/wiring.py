@@ -9,7 +9,7 @@ from services.billing import bill_orders
 from services.billing.api import create_app
 from services.billing.settings import Settings
 from shared import http, kafka
-from shared.consumer import Consumer, Handler
+from shared.consumer import Consumer, Handler, Policy
 from shared.database import connect, create_engine
 from shared.dedup_window import DedupWindow
 from shared.http.parked import parked_blueprint
@@ -37,6 +37,9 @@ def build(
         group=settings.consumer_group,
         topics=[settings.orders_topic],
         batch_size=settings.batch_size,
+        read=bill_orders.read,
+        # A bill's later events make no sense before its first: they wait.
+        policy=Policy.HOLD,
     )
 
 

@@ -46,6 +46,13 @@ def settle_orders(connection: Connection, deliveries: Sequence[Delivery]) -> Non
         )
 
 
+def read(delivery: Delivery) -> None:
+    """Find out, from the delivery alone, whether it can settle an order. Raises PermanentError if it never can."""
+    payload = delivery.payload
+    if ORDER.moved_by(delivery.envelope.type):
+        _order_id(payload)
+
+
 def _steps(verdicts: Sequence[tuple[UUID, Delivery]], locked: Mapping[UUID, Row[Any]]) -> dict[UUID, Step]:
     """Return what moves, in the order of delivery. One event moves an order: none leads on from where another led."""
     steps: dict[UUID, Step] = {}

@@ -33,6 +33,7 @@ from services.orders.errors import KeyInFlightError
 from services.orders.order_states import CANCEL, ORDER, PLACED
 from shared.cdc import cdc_tables
 from shared.inbox import inbox_table
+from shared.inbox_parking import inbox_parking_tables
 from shared.outbox import outbox_table, relay_tables
 
 metadata = MetaData()
@@ -73,6 +74,7 @@ outbox_table(metadata)
 relay_tables(metadata)
 cdc_tables(metadata)
 inbox_table(metadata)
+inbox_parking_tables(metadata)
 
 
 def limit_waiting(connection: Connection, seconds: float) -> None:

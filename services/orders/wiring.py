@@ -5,14 +5,13 @@ from functools import partial
 from flask import Flask
 from sqlalchemy import Engine
 
-from services.orders import openapi, tables
+from services.orders import openapi, settle_orders, tables
 from services.orders.admin import admin_blueprint
 from services.orders.api import add_routes
 from services.orders.backlog import Gate
 from services.orders.settings import ApiSettings, ConsumerSettings
-from services.orders.settle_orders import settle_orders
 from shared import kafka
-from shared.consumer import Consumer, Handler
+from shared.consumer import Consumer, Handler, Policy
 from shared.database import connect, create_engine, transaction
 from shared.dedup_window import DedupWindow
 from shared.http import install
@@ -61,7 +60,7 @@ def build_consumer(
     settings: ConsumerSettings,
     *,
     inbox: Inbox | None = None,
-    handler: Handler = settle_orders,
+    handler: Handler = settle_orders.settle_orders,
     engine: Engine | None = None,
     kafka_consumer: GroupMember | None = None,
 ) -> Consumer:
@@ -84,6 +83,8 @@ def build_consumer(
         group=settings.consumer_group,
         topics=[settings.billing_topic],
         batch_size=settings.batch_size,
+        read=settle_orders.read,
+        policy=Policy.HOLD,
     )
 
 

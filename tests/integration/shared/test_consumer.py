@@ -17,6 +17,7 @@ from shared.errors import TransientError
 from shared.events import OrderConfirmed
 from shared.failpoints import Failpoint
 from shared.inbox import DatabaseInbox, Delivery, inbox_table
+from shared.inbox_parking import inbox_parking_tables
 from shared.kafka import consumer_config, producer_config
 from shared.offset_commit import GroupMember
 from shared.outbox import new_event
@@ -34,6 +35,7 @@ def engine(postgres_url: DatabaseFactory) -> Iterator[Engine]:
     engine = database.create_engine(postgres_url(), None, "test")
     metadata = MetaData()
     inbox_table(metadata)
+    inbox_parking_tables(metadata)
     metadata.create_all(engine)
     with engine.begin() as connection:
         connection.execute(text("CREATE TABLE effect (id bigserial, aggregate_id text, version int)"))

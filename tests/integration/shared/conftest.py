@@ -1,0 +1,24 @@
+from collections.abc import Iterator
+
+import pytest
+from sqlalchemy import Engine, MetaData, text
+
+from shared import database
+from shared.inbox import inbox_table
+from shared.inbox_parking import inbox_parking_tables
+from tests.conftest import DatabaseFactory
+from tests.integration.shared.messages import EFFECT
+
+
+@pytest.fixture
+def consuming(postgres_url: DatabaseFactory) -> Iterator[Engine]:
+    """Return a database with an inbox, its lot, and one table for effects."""
+    engine = database.create_engine(postgres_url(), None, "test")
+    metadata = MetaData()
+    inbox_table(metadata)
+    inbox_parking_tables(metadata)
+    metadata.create_all(engine)
+    with engine.begin() as connection:
+        connection.execute(text(EFFECT))
+    yield engine
+    engine.dispose()
