@@ -13,6 +13,7 @@ in hand: a duplicate, which the consumers' inbox knows.
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from math import inf
 from typing import LiteralString
 
 from services.relay.caution import CALM, Caution
@@ -45,6 +46,11 @@ ON CONFLICT (destination, name) DO UPDATE SET alive_until = excluded.alive_until
 
 _LIVING: LiteralString = """
 SELECT count(*) FROM relay_member WHERE destination = %(destination)s AND alive_until > clock_timestamp()
+"""
+
+_NEXT_END: LiteralString = """
+SELECT extract(epoch FROM min(lease_until) - clock_timestamp())::float FROM relay_position
+WHERE destination = %(destination)s AND owner <> %(name)s AND lease_until > clock_timestamp()
 """
 
 _RENEW: LiteralString = """
@@ -128,6 +134,11 @@ class Lanes:
         row = self._database.execute(_LIVING, self._who).fetchone()
         assert row is not None
         return int(str(row[0]))
+
+    def next_end_seconds(self) -> float:
+        """Return how soon another relay's lease ends if it is not renewed: a living one renews long before."""
+        row = self._database.execute(_NEXT_END, self._who).fetchone()
+        return float(str(row[0])) if row and row[0] is not None else inf
 
     def renew(self, held: Iterable[Held]) -> list[Held]:
         """Extend the leases; what is not returned belongs to somebody else now and must be dropped."""

@@ -91,9 +91,16 @@ class Relay:
         self._database_backoff.reset()
         # Quick while events come, ever slower while none do: an idle relay costs next to nothing.
         self._delay = 0.0 if moved else min(self._pace.idle_poll_seconds, self._delay * 1.5 + 0.001)
+        return self._pause()
+
+    def _pause(self) -> float:
+        """Return how long there is nothing to do. A renewal is not late because of it."""
+        assert self._session is not None
         if self._sender.breaker.is_open:
-            return max(self._pace.poll_seconds, self._sender.breaker.remaining())
-        return 0.0 if self._is_behind() else max(self._pace.poll_seconds, self._delay)
+            pause = max(self._pace.poll_seconds, self._sender.breaker.remaining())
+        else:
+            pause = 0.0 if self._session.is_behind() else max(self._pace.poll_seconds, self._delay)
+        return max(0.0, min(pause, self._session.until_renewal_seconds()))
 
     def drain_once(self) -> int:
         """Publish what is committed now, settle it, give the lanes back, and return how many rows that was.

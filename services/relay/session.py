@@ -23,6 +23,7 @@ from services.relay.telling import Teller
 from shared import wakeup
 from shared.backlog import backlogs
 
+AFTER_END_SECONDS: Final = 0.02
 BACKLOG_SECONDS: Final = 5.0
 COUNT_AT_MOST: Final = 100_000
 
@@ -64,7 +65,10 @@ class Session:
     # Leases
 
     def renewal_is_due(self) -> bool:
-        return time.monotonic() >= self._next_renewal
+        return self.until_renewal_seconds() <= 0
+
+    def until_renewal_seconds(self) -> float:
+        return self._next_renewal - time.monotonic()
 
     def renew(self) -> None:
         """Show that this relay lives, extend its leases, and take or give lanes for a fair share."""
@@ -76,7 +80,6 @@ class Session:
         held = self._lanes.renew(self.held)
         # Counted from before the first statement: by our own clock the lease never ends later than by the table's.
         self._lease_ends = begun + self._pace.lease_seconds
-        self._next_renewal = begun + self._pace.renew_seconds
         share = fair_share(living)
         taken = self._lanes.take(held, share)
         held = self._lanes.merge(self._lanes.share_out(held + taken, share))
@@ -86,6 +89,9 @@ class Session:
         self.parking.look(self.all_lanes())
         self._tell.in_lot(self.parking.counts(self.all_lanes()))
         self._tell_backlog()
+        # A lease that nobody renews is looked at when it ends, not up to a renewal later.
+        end = time.monotonic() + self._lanes.next_end_seconds() + AFTER_END_SECONDS
+        self._next_renewal = min(begun + self._pace.renew_seconds, end)
 
     def deadline_seconds(self) -> float:
         """Return how long to wait for reports: by our own clock the lease has to outlast it."""

@@ -1,5 +1,6 @@
 """Leases: who works on which lanes, and who is fenced."""
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 
@@ -56,6 +57,17 @@ def test_a_lease_that_ended_is_taken_over_and_its_owner_fenced(lanes_of: MakeLan
     assert not place.settle(slow._database, old.position_id, "slow", old.epoch, old.position)
     assert slow.share_out([old], 4)[0].lanes == old.lanes
     assert quick.renew([new]) == [new]
+
+
+def test_a_relay_knows_when_the_next_lease_of_another_ends(lanes_of: MakeLanes) -> None:
+    """So that it can look just then. Its own, ended and free ones are not waited for."""
+    first, second = lanes_of("a", lease_seconds=30), lanes_of("b")
+    assert second.next_end_seconds() == math.inf
+    held = first.take([], LANES)
+    assert 25 < second.next_end_seconds() <= 30
+    assert first.next_end_seconds() == math.inf
+    first.release(held)
+    assert second.next_end_seconds() == math.inf
 
 
 def test_a_relay_restarted_under_its_name_takes_its_lanes_back_at_once(lanes_of: MakeLanes) -> None:

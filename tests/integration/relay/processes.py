@@ -1,0 +1,153 @@
+"""Relays as processes of their own, what the table says of their leases, and the log that they have written."""
+
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+import psycopg
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
+from sqlalchemy import Engine
+
+from infra.local.supervisor import Task
+from services.relay.position import Row
+from shared import envelope
+from tests.hammer.broker import Log
+from tests.hammer.judge import WATCH, Judge
+from tests.integration.notifications.processes import PROJECT, Process
+
+RELAY = (sys.executable, "-m", "services.relay")
+
+_NOTE_TAKEOVERS = """
+CREATE TABLE taken (
+  taken_from text, taken_by text, lease_until timestamptz, at timestamptz DEFAULT clock_timestamp(), up_at timestamptz
+);
+CREATE FUNCTION note_takeover() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+  INSERT INTO taken (taken_from, taken_by, lease_until, up_at)
+  SELECT OLD.owner, NEW.owner, OLD.lease_until, backend_start FROM pg_stat_activity WHERE pid = pg_backend_pid();
+  RETURN NULL;
+END $$;
+CREATE TRIGGER note_takeover AFTER UPDATE OF epoch ON relay_position
+FOR EACH ROW WHEN (NEW.epoch > OLD.epoch AND OLD.owner IS NOT NULL AND NEW.owner IS NOT NULL)
+EXECUTE FUNCTION note_takeover()
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Takeover:
+    """One position that changed hands. All times are the database's; ``up_at``: when the new owner had connected."""
+
+    taken_from: str
+    taken_by: str
+    lease_until: datetime
+    at: datetime
+    up_at: datetime
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """An outbox, a topic, and what relays between them need to know."""
+
+    url: str
+    kafka: str
+    topic: str
+    folder: Path
+
+    def environment(self, name: str, **more: str) -> Mapping[str, str]:
+        return {
+            "INSTANCE": name,
+            "DATABASE_URL": self.url,
+            "KAFKA_BOOTSTRAP_SERVERS": self.kafka,
+            "ORDERS_TOPIC": self.topic,
+            "BILLING_TOPIC": self.topic,
+            "LOG_LEVEL": "WARNING",
+            **more,
+        }
+
+    def process(self, name: str, **more: str) -> Process:
+        return Process(RELAY[2:], self.environment(name, **more), self.folder / f"{name}.log")
+
+    def task(self, name: str, **more: str) -> Task:
+        environment = {"PYTHONPATH": str(PROJECT), **self.environment(name, **more)}
+        return Task(name=name, argv=RELAY, environment=environment, directory=self.folder)
+
+    @contextmanager
+    def running(self, *names: str, **more: str) -> Iterator[list[Process]]:
+        """Run relays of these names; whatever became of them, none is left."""
+        relays = [self.process(name, **more) for name in names]
+        try:
+            for each in relays:
+                each.start()
+            yield relays
+        finally:
+            for each in relays:
+                if each.running is not None:
+                    each.running.kill()
+                    each.running.wait(30)
+
+    def connect(self) -> psycopg.Connection[tuple[object, ...]]:
+        return psycopg.connect(self.url.replace("+psycopg", ""), autocommit=True)
+
+    def watch(self, engine: Engine) -> None:
+        """Note from now on which positions change hands, and which go back."""
+        with engine.begin() as connection:
+            connection.exec_driver_sql(_NOTE_TAKEOVERS)
+            connection.exec_driver_sql(WATCH)
+
+    def owners(self) -> set[object]:
+        """Name the relays that hold lanes of events."""
+        with self.connect() as connection:
+            return {
+                owner
+                for (owner,) in connection.execute(
+                    "SELECT DISTINCT owner FROM relay_position JOIN relay_lane USING (position_id) "
+                    "WHERE relay_lane.destination = 'event' AND owner IS NOT NULL"
+                )
+            }
+
+    def takeovers(self) -> list[Takeover]:
+        with self.connect() as connection:
+            rows = connection.execute("SELECT taken_from, taken_by, lease_until, at, up_at FROM taken ORDER BY at")
+            return [Takeover(*row) for row in rows]  # type: ignore[arg-type]  # the columns are its fields, in order
+
+    def pending(self) -> int:
+        return self.judge(Log()).standing().pending
+
+    def parked(self) -> list[tuple[object, ...]]:
+        with self.connect() as connection:
+            return connection.execute("SELECT outbox_id, state, last_error FROM outbox_parked ORDER BY 1").fetchall()
+
+    def judge(self, log: Log) -> Judge:
+        return Judge(self.connect, log, crashes=False)
+
+    def faults(self) -> list[str]:
+        """Say what is wrong with the log and the positions, now that all is quiet."""
+        return self.judge(read_log(self.kafka, self.topic)).at_the_end()
+
+
+def read_log(kafka: str, topic: str) -> Log:
+    """Read all partitions to their ends. An aggregate is on one of them, so their order among each other is moot."""
+    log = Log()
+    reader = Consumer({"bootstrap.servers": kafka, "group.id": "reader", "auto.offset.reset": "error"})
+    for partition in reader.list_topics(topic, timeout=20).topics[topic].partitions:
+        low, high = reader.get_watermark_offsets(TopicPartition(topic, partition), timeout=20)
+        reader.assign([TopicPartition(topic, partition, OFFSET_BEGINNING)])
+        while low < high:
+            batch = reader.consume(10_000, timeout=10)
+            assert batch, f"offset {high} of partition {partition} did not come"
+            for message in batch:
+                assert message.error() is None
+                log.append([_row(envelope.from_message(message.headers(), message.value()))])  # type: ignore[arg-type]
+                low = (message.offset() or 0) + 1
+    reader.close()
+    return log
+
+
+def _row(event: envelope.Envelope) -> Row:
+    return Row(
+        0, str(event.event_id), event.aggregate_type, event.aggregate_id, event.aggregate_version, event.type,
+        event.source, event.dataschema, event.payload, event.traceparent, event.occurred_at.isoformat(),
+    )  # fmt: skip
