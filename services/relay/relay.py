@@ -14,12 +14,10 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Final
 
-from psycopg import InterfaceError, OperationalError
-
 from services.relay import position as place
 from services.relay.appetite import Appetite
 from services.relay.caution import CALM
-from services.relay.errors import StandbyError
+from services.relay.errors import CONNECTION_LOST, StandbyError
 from services.relay.lanes import Held
 from services.relay.pace import Pace
 from services.relay.position import Database, Position, Row
@@ -78,7 +76,7 @@ class Relay:
                 if wakeup.wait_for_signal(self._session.database, min(left, STOP_SECONDS)):
                     self._delay = 0.0
                     end = min(end, time.monotonic() + self._sender.breaker.remaining())
-        except (OperationalError, InterfaceError) as error:
+        except CONNECTION_LOST as error:
             end = time.monotonic() + self._lose_connection(error)
         stop.wait(max(0.0, end - time.monotonic()))
 
@@ -86,7 +84,7 @@ class Relay:
         """Do one unit of work, at most one chunk per position held. Returns the seconds to wait before the next."""
         try:
             moved = self._work()
-        except (OperationalError, InterfaceError, StandbyError) as error:
+        except (*CONNECTION_LOST, StandbyError) as error:
             return self._lose_connection(error)
         self._database_backoff.reset()
         # Quick while events come, ever slower while none do: an idle relay costs next to nothing.
@@ -164,7 +162,7 @@ class Relay:
     def _leave(self) -> None:
         try:
             self._give_back()
-        except (OperationalError, InterfaceError) as error:
+        except CONNECTION_LOST as error:
             self._tell.left_unsettled(error)
         self._ahead.close()
         self._sender.close()

@@ -52,6 +52,7 @@ class Session:
         database = connect()
         try:
             place.look_by_index(database)
+            _let_go_when_hanging(database, pace)
             identity.check(database)
         except BaseException:
             database.close()
@@ -178,6 +179,15 @@ class Session:
         if begun >= self._next_count:
             self._tell.backlog(backlogs(self.database.execute, COUNT_AT_MOST))
             self._next_count = time.monotonic() + max(BACKLOG_SECONDS, 50 * (time.monotonic() - begun))
+
+
+def _let_go_when_hanging(database: Database, pace: Pace) -> None:
+    """Have the server end a session that stands still inside a transaction.
+
+    A process that is stopped there would keep its rows locked, and nobody could take its lanes when their lease ends.
+    """
+    milliseconds = round(pace.lease_seconds * 500)
+    database.execute("SELECT set_config('idle_in_transaction_session_timeout', %s, false)", [f"{milliseconds}ms"])
 
 
 def _worth_writing(before: tuple[Position, Caution] | None, now: tuple[Position, Caution], published: int) -> bool:

@@ -3,17 +3,23 @@
 import math
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from functools import partial
 
 import pytest
 from sqlalchemy import Engine, text
 
 from services.relay import position as place
+from services.relay.errors import CONNECTION_LOST
 from services.relay.lanes import Held, Lanes, fair_share
+from services.relay.pace import Pace
 from services.relay.position import Position
+from services.relay.session import Session
+from services.relay.telling import Teller
 from shared import database
 from shared.outbox import LANES
 from tests.conftest import eventually
 
+QUICK = Pace(lease_seconds=1.0, renew_seconds=0.2, produce_deadline_seconds=0.5)
 MakeLanes = Callable[..., Lanes]
 
 
@@ -141,6 +147,28 @@ def test_who_leaves_frees_everything_at_once(lanes_of: MakeLanes) -> None:
     first.leave(first.take([], LANES))
     assert second.show_alive() == 1
     assert lanes_in(second.take([], LANES)) == list(range(LANES))
+
+
+def test_who_hangs_inside_a_transaction_is_replaced_all_the_same(engine: Engine, outbox_url: str) -> None:
+    """The server ends its session: a stopped process would hold its rows' locks for as long as it sleeps."""
+
+    def session(name: str) -> Session:
+        connect = partial(database.connect, outbox_url, None, name)
+        return Session.open(connect, destination="event", name=name, pace=QUICK, tell=Teller(name, "event"))
+
+    hanging, heir = session("hanging"), session("heir")
+    hanging.renew()
+
+    def takes_over() -> bool:
+        heir.renew()
+        return lanes_in(heir.held) == list(range(LANES))
+
+    hanging.database.execute("BEGIN")
+    hanging.database.execute("SELECT FROM relay_position FOR UPDATE")
+    eventually(takes_over, 10, "the lanes are taken")
+    with pytest.raises(CONNECTION_LOST):
+        hanging.renew()
+    heir.leave()
 
 
 @pytest.mark.parametrize(("living", "share"), [(0, 16), (1, 16), (2, 8), (3, 6), (5, 4), (16, 1), (40, 1)])
