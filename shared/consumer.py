@@ -194,8 +194,8 @@ class Consumer:
                 partition.offset = OFFSET_BEGINNING
         kafka.incremental_assign(committed)
         self._assigned |= _keys(committed)
-        if self._paused:
-            kafka.pause(committed)
+        # Said of each partition that comes: one that went while it was paused would come back paused, and stay so.
+        (kafka.pause if self._paused else kafka.resume)(committed)
         self._log_change("partitions assigned", committed)
 
     def _on_revoke(self, kafka: KafkaConsumer, partitions: list[TopicPartition]) -> None:
