@@ -18,7 +18,9 @@ from shared.settings import read_secret
 
 _CONNECTION: Final[dict[str, Any]] = {
     "connect_timeout": 5,
-    "options": "-c TimeZone=UTC -c jit=off",
+    # A process that hangs in a transaction must not hold its locks for ever: billing's number series would stand still
+    # for all members. The server ends such a session; what the process does next fails as if the database were away.
+    "options": "-c TimeZone=UTC -c jit=off -c idle_in_transaction_session_timeout=10s",
     # A dead server is noticed within about ten seconds, also on a connection that waits for an answer.
     "keepalives_idle": 5,
     "keepalives_interval": 2,
