@@ -226,6 +226,16 @@ class FaultMark(NamedTuple):
     detail: str | None
 
 
+class OwnerMark(NamedTuple):
+    """Who took or gave up a lane or a partition; for stories."""
+
+    at: str
+    instance: str
+    of: str
+    unit: str
+    what: str
+
+
 class ProcessMark(NamedTuple):
     at: str
     instance: str

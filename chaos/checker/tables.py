@@ -28,6 +28,7 @@ from chaos.checker.records import (
     Mark,
     NumberSeries,
     Order,
+    OwnerMark,
     ParkedMessage,
     ParkedRow,
     Payment,
@@ -214,6 +215,7 @@ TABLES: Mapping[str, Callable[[Loader], Table]] = {
     "faults": _file("faults.jsonl", Columns(
         FaultMark, ("fault", "phase", "at"), ("act", "target", "failpoint", "detail")
     )),
+    "owners": _file("owners.jsonl", Columns(OwnerMark, ("at", "instance", "of", "unit", "what"))),
     "processes": _file("processes.jsonl", Columns(ProcessMark, ("at", "instance", "what"))),
     "marks": _marks,
 }  # fmt: skip

@@ -26,9 +26,12 @@ from chaos.checker.registry import INVARIANTS, W07
 from chaos.checker.result import Answer, Result, Status, Verdict, status_of
 from chaos.checker.sample import sample
 from chaos.checker.story import Story, tell
+from chaos.checker.turning import TURNS
 from chaos.checker.write import to_document, to_text, write
 
-__all__ = ["Answer", "Result", "Status", "Verdict", "judge", "status_of", "to_document", "to_text", "write"]
+__all__ = [
+    "Answer", "Result", "Status", "Verdict", "judge", "judge_and_write", "status_of", "to_document", "to_text", "write",
+]  # fmt: skip
 
 KEPT = 3
 """Counterexamples kept per invariant; the others are counted."""
@@ -52,6 +55,24 @@ def judge(
         with desks.SecondDesk(directory, second, canaries) as desk:
             answers = ask(evidence, first, canaries) + desk.answers()
         return _sum_up(evidence, answers)
+
+
+def judge_and_write(evidence: Path, directory: Path) -> Verdict:
+    """Judge, and leave verdict.json and verdict.txt in the directory. UNKNOWN stands there until the judge is done.
+
+    A judge that is killed half-way has found nothing out, so what an earlier one wrote must not stand any longer.
+    """
+    write(_unfinished(_open(evidence).run), directory)
+    verdict = judge(evidence)
+    write(verdict, directory)
+    return verdict
+
+
+def _unfinished(run: RunFacts) -> Verdict:
+    """Return what a judge has to say before it has looked at anything."""
+    reason = _("the checker has not finished: it still runs, or was killed")
+    answers = desks.Answers([_answer(invariant, Answer.UNKNOWN, reason) for invariant in INVARIANTS])
+    return _sum_up(Evidence(_refuse(Unusable(reason)), run), answers)
 
 
 def judge_evidence(evidence: Evidence, canaries: bool = True, invariants: Sequence[Invariant] = INVARIANTS) -> Verdict:
@@ -190,9 +211,16 @@ def _counts(evidence: Evidence) -> dict[str, int]:
 
 
 def _stories(results: Sequence[Result], evidence: Evidence) -> Iterator[Story]:
+    """Tell of what is broken before what is only a warning, and what says most to a newcomer first."""
     told: set[str | None] = set()
-    for result in results:
+    telling = [*TURNS]
+    broken = [result for result in results if result.invariant in TURNS]
+    broken.sort(key=lambda result: (result.answer is Answer.WARNING, telling.index(result.invariant)))
+    for result in broken:
         for example in result.counterexamples:
-            if result.family is not Family.VACUITY and example.order_id not in told:
-                told.add(example.order_id)
-                yield tell(result.invariant, example, evidence)
+            if example.order_id in told and example.order_id is not None:
+                continue
+            story = tell(result.invariant, example, evidence)
+            if story.order_id not in told:
+                told.add(story.order_id)
+                yield story

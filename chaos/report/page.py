@@ -15,8 +15,8 @@ from chaos.checker.canary import Fate
 from chaos.checker.evidence import Evidence
 from chaos.checker.lines import Unusable
 from chaos.checker.result import Answer, Verdict
-from chaos.checker.story import Moment, Story
-from chaos.checker.write import sentence_of
+from chaos.checker.story import Moment, Story, left_out_in_words, turning_in_words
+from chaos.checker.write import recovery_in_words, sentence_of
 from chaos.report import figures, svg
 from chaos.report.times import Axis, quantile
 
@@ -34,11 +34,14 @@ def write(verdict: Verdict, evidence: Path, directory: Path) -> Path:
 def render(verdict: Verdict, evidence: Path) -> str:
     """Return the page. What the evidence lacks is left out."""
     environment = Environment(loader=PackageLoader("chaos.report", "."), autoescape=True, trim_blocks=True)
-    environment.globals["_"] = _
+    environment.globals |= {
+        "_": _, "left_out_in_words": left_out_in_words, "turning_in_words": turning_in_words,
+    }  # fmt: skip
     about = _document(evidence / "run.json")
     return environment.get_template("page.html").render(
         verdict=verdict,
         sentence=sentence_of(verdict.status),
+        recovery=recovery_in_words(verdict),
         canaries_found=sum(bird.fate is Fate.FOUND for bird in verdict.canaries),
         about=about.get("about") or {},
         run=about,

@@ -16,6 +16,7 @@ def every_shape(**expect: Any) -> History:
             **expect,
         }
     )  # fmt: skip
+    _owners(history)
     for currency, amount in (("EUR", 1999), ("JPY", 1200), ("KWD", 12345), ("EUR", 501)):
         history.order("invoiced", amount, currency)
         history.order("cancelled", amount, currency)
@@ -25,6 +26,15 @@ def every_shape(**expect: Any) -> History:
     _unclear_answers(history)
     _crash_windows(history)
     return history.finish()
+
+
+def _owners(history: History) -> None:
+    """Let one relay of each database hold all lanes."""
+    history.rows["owners"] = [
+        {"at": history.tick(), "instance": f"relay-{database}-1", "of": f"{database}: events", "unit": f"lane {lane}",
+         "what": "taken"}
+        for database in ("orders", "billing") for lane in range(16)
+    ]  # fmt: skip
 
 
 def _unclear_answers(history: History) -> None:

@@ -13,7 +13,7 @@ from rich.text import Text
 from chaos.causes import Cause
 from chaos.checker.canary import Fate
 from chaos.checker.result import Answer, Result, Status, Verdict
-from chaos.checker.story import Story
+from chaos.checker.turning import TURNS
 from chaos.checker.write import how_often, recovery_in_words
 from chaos.pulse import Pulse
 from chaos.telling import story as story_shown
@@ -25,8 +25,6 @@ COLOURS: Mapping[Status, str] = {
     Status.UNKNOWN: "yellow",
     Status.VACUOUS: "yellow",
 }
-MOST_TELLING = ("S11", "S12", "S00")
-"""What is said and told first, when several rules were broken."""
 MARKS: Mapping[Answer, tuple[str, str]] = {
     Answer.HOLDS: ("✓", "green"),
     Answer.BROKEN: ("✗", "bold red"),
@@ -41,15 +39,14 @@ def show(
     *,
     pulse: Pulse | None = None,
     causes: Mapping[Cause, int] | None = None,
-    story: Story | None = None,
 ) -> None:
     """Print everything but the last word, and then the last word."""
+    story = next((each for each in verdict.stories if each.moments), None)
     console.print(Padding(_numbers(verdict, pulse, causes or {}), (1, 0, 0, 0)))
     console.print(Padding(_rules(verdict), (1, 0, 0, 0)))
     if story is not None:
         title = _("How it came to that: {id}, the story of one order").format(id=story.invariant)
-        left_out = _("… {count} less telling moments left out")
-        console.print(Padding(story_shown.panel(story, title, left_out), (1, 0, 0, 0)))
+        console.print(Padding(story_shown.panel(story, title), (1, 0, 0, 0)))
     console.print(Padding(_word(verdict), (1, 0, 0, 0)))
 
 
@@ -145,7 +142,7 @@ def _word(verdict: Verdict) -> RenderableType:
 def _worst(verdict: Verdict) -> str:
     """Say in words the broken rule that tells a newcomer most."""
     broken = {result.invariant: result for result in verdict.results if result.answer is Answer.BROKEN}
-    first = next((broken[invariant] for invariant in MOST_TELLING if invariant in broken), None)
+    first = next((broken[invariant] for invariant in TURNS if invariant in broken), None)
     if first is None:
         return ""
     count = _("{count} violations").format(count=f"{first.count:,}")

@@ -14,9 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from chaos import catalogue, causes, report, scenarios, unsafe
-from chaos.checker.evidence import Evidence
-from chaos.checker.story import Story, tell
-from chaos.checker.verdict import Verdict, judge, write
+from chaos.checker.verdict import Verdict, judge_and_write
 from chaos.run import Finished, LoadMaker, perform
 from chaos.scenario import Scenario
 from chaos.telling import verdict as verdict_shown
@@ -28,7 +26,6 @@ from infra.cli.console import out
 from infra.cli.matrix import matrix
 from infra.stack import open_stack
 
-WHOLE_STORY = 10_000
 INTERRUPTED = 130
 
 
@@ -154,16 +151,13 @@ def judge_and_show(finished: Finished) -> Verdict:
 
 
 def _judge(evidence: Path, finished: Finished | None) -> Verdict:
-    verdict = judge(evidence)
-    write(verdict, evidence.parent)
+    verdict = judge_and_write(evidence, evidence.parent)
     _report(verdict, evidence)
     try:
         by_cause = causes.count(evidence)
     except (OSError, ValueError):
         by_cause = {}
-    verdict_shown.show(
-        out, verdict, pulse=finished.pulse if finished else None, causes=by_cause, story=_story(verdict, evidence)
-    )
+    verdict_shown.show(out, verdict, pulse=finished.pulse if finished else None, causes=by_cause)
     return verdict
 
 
@@ -177,13 +171,3 @@ def _report(verdict: Verdict, evidence: Path) -> None:
         )
     else:
         out.print(Text(_("Report: {file}").format(file=path), "dim"), soft_wrap=True)
-
-
-def _story(verdict: Verdict, evidence: Path) -> Story | None:
-    """Tell the violation that says most to a newcomer."""
-    examples = {result.invariant: result.counterexamples for result in verdict.results if result.counterexamples}
-    for invariant in (*verdict_shown.MOST_TELLING, *examples):
-        for example in examples.get(invariant, ()):
-            if example.order_id is not None:
-                return tell(invariant, example, Evidence.of(evidence), longest=WHOLE_STORY)
-    return None

@@ -12,7 +12,7 @@ from rich.text import Text
 
 from chaos import matrix as matrix_
 from chaos import scenarios, unsafe
-from chaos.checker.verdict import judge, write
+from chaos.checker.verdict import judge_and_write
 from chaos.matrix import Row
 from chaos.run import perform
 from chaos.unsafe import Variant
@@ -47,8 +47,7 @@ def _chosen(only: Sequence[str], short: bool) -> list[Variant]:
 def _try(variant: Variant, seed: int) -> Row:
     started = monotonic()
     finished = perform(scenarios.load(variant.scenario), watcher=Silent(), seed=seed, variant=variant)
-    verdict = judge(finished.evidence)
-    write(verdict, finished.directory)
+    verdict = judge_and_write(finished.evidence, finished.directory)
     out.print(Text(f"    {monotonic() - started:.0f} s, {finished.evidence}", "dim"), soft_wrap=True)
     for problem in finished.problems:
         out.print(Text(f"    {problem}", "red"))

@@ -11,7 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from chaos import scenarios
-from chaos.checker.verdict import Verdict, judge, write
+from chaos.checker.verdict import Verdict, judge_and_write
 from chaos.foretold import Comparison
 from chaos.run import perform
 from chaos.scenario import Promise, Scenario
@@ -99,8 +99,7 @@ def _run_one(scenario: Scenario, seed: int) -> Ended:
     watch = Stopwatch()
     finished = perform(scenario, watcher=watch, seed=seed)
     watch.phase(Phase.CHECK)
-    verdict = judge(finished.evidence)
-    write(verdict, finished.directory)
+    verdict = judge_and_write(finished.evidence, finished.directory)
     watch.phase(Phase.PREPARE)
     return Ended(
         scenario=scenario,

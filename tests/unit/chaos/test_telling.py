@@ -1,6 +1,7 @@
 """How a run is told: plain lines without control codes, and a verdict that names what broke."""
 
 import threading
+from dataclasses import replace
 from datetime import UTC, datetime
 from io import StringIO
 
@@ -9,13 +10,12 @@ from rich.console import Console
 from chaos import scenarios
 from chaos.checker.finding import Counterexample, Family
 from chaos.checker.result import Answer, Result, Status, Verdict
-from chaos.checker.story import Kind, Moment, Story
+from chaos.checker.story import Kind, Moment, Story, Turning
 from chaos.pulse import Pulse
 from chaos.telling import verdict as verdict_shown
 from chaos.telling.counters import what_an_act_did
 from chaos.telling.live import LiveTeller
 from chaos.telling.plain import PlainTeller
-from chaos.telling.story import most_telling
 from chaos.watcher import Phase, Watcher
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -128,12 +128,19 @@ def test_numbers_say_how_many_copies_are_second_ones() -> None:
     assert "PASS" in text_of(out)
 
 
-def test_a_long_story_keeps_the_first_hit_of_each_fault() -> None:
-    """The moment that explains it stays when steps in between have to go."""
-    steps = tuple(Moment(NOON, Kind.LOG, f"copy {n}") for n in range(30))
-    hits = (Moment(NOON, Kind.FAULT, "replay: hit billing"), Moment(NOON, Kind.FAULT, "replay: heal billing"))
-    story = Story("S11", "", "1", (*steps, *hits), 0)
-    kept = most_telling(story.moments, longest=10)
-    assert hits[0] in kept
-    assert hits[1] not in kept
-    assert len(kept) == 10
+def test_the_first_story_is_shown_with_its_turning_point() -> None:
+    """The line at which it went wrong is marked, and who, where, which fault and what should have been are said."""
+    moments = (
+        Moment(NOON, Kind.REQUEST, "place for 5 EUR"),
+        Moment(NOON, Kind.EFFECT, "invoice 2", who="billing-2", where="orders.events/9@0"),
+    )
+    turning = Turning("The inbox knows the event.", 1, "replay: hit billing", "billing-2", "orders.events/9@0")
+    out = console(terminal=False)
+    verdict = replace(a_verdict(Status.FAIL, TWICE), stories=(Story("S11", "twice", "1", moments, 3, turning),))
+    verdict_shown.show(out, verdict)
+    shown = text_of(out)
+    assert next(line for line in shown.splitlines() if "invoice 2" in line).startswith("│ ►")
+    assert "3 less telling moments are left out" in shown
+    assert "It went wrong at 12:00:00.000: billing-2, orders.events/9@0." in shown
+    assert "The fault that had struck last: replay: hit billing." in shown
+    assert "What should have happened: The inbox knows the event." in shown

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from itertools import product
 from pathlib import Path
 
@@ -11,8 +14,9 @@ import pytest
 from chaos.checker.canary import Canary, Fate
 from chaos.checker.finding import Family
 from chaos.checker.result import Recovery
-from chaos.checker.verdict import Answer, Result, Status, judge, status_of, write
+from chaos.checker.verdict import Answer, Result, Status, judge, judge_and_write, status_of, write
 from chaos.specimens import History, every_shape
+from tests.conftest import eventually
 
 FILES = {
     "intents.jsonl": {"S00", "S01", "S02", "S03", "S24", "W04"},
@@ -241,6 +245,28 @@ def test_a_run_without_faults_has_no_recovery(tmp_path: Path) -> None:
     history.order()
 
     assert judge(history.finish().write(tmp_path), canaries=False).recovery is None
+
+
+def test_a_killed_checker_leaves_unknown(tmp_path: Path) -> None:
+    """SIGKILL while it judges: what an earlier judge wrote no longer stands, and the verdict is UNKNOWN."""
+    evidence = every_shape().write(tmp_path / "evidence")
+    assert judge_and_write(evidence, tmp_path).status is Status.PASS
+    (evidence / "mail.jsonl").unlink()
+    os.mkfifo(evidence / "mail.jsonl")  # whoever reads it waits for ever
+    program = "import sys; from pathlib import Path; from chaos.checker.verdict import judge_and_write as judge;"
+    program += f"judge(Path({str(evidence)!r}), Path({str(tmp_path)!r}))"
+    checker = subprocess.Popen([sys.executable, "-c", program])
+
+    try:
+        eventually(lambda: "has not finished" in (tmp_path / "verdict.txt").read_text(), 60, "the checker has begun")
+    finally:
+        checker.kill()
+        checker.wait()
+
+    left = json.loads((tmp_path / "verdict.json").read_text())
+    assert left["status"] == "UNKNOWN"
+    assert left["exit_code"] == 2
+    assert {result["answer"] for result in left["results"]} == {"unknown", "not applicable"}
 
 
 def test_violations_beyond_the_first_are_counted(tmp_path: Path) -> None:
