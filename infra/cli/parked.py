@@ -1,4 +1,4 @@
-"""``once parked``: what was set aside because it can never be sent, and what to do about it.
+"""``once parked``: what was set aside because it can never be sent or applied, and what to do about it.
 
 Goes through the admin endpoints of the service whose lot it is; the token is the stack's.
 """
@@ -20,11 +20,12 @@ from infra.local.deployment import Deployment
 from infra.local.errors import StackError
 from infra.stack import open_stack
 
-SERVICES = ("orders", "billing")
+LOTS = {"orders": ("outbox", "inbox"), "billing": ("outbox", "inbox"), "analytics": ("inbox",)}
+SERVICES = tuple(LOTS)
 _TIMEOUT_SECONDS = 10.0
 
 service_argument = click.argument("service", type=click.Choice(SERVICES))
-lot_argument = click.argument("lot", type=click.Choice(["outbox"]))
+lot_argument = click.argument("lot", type=click.Choice(["outbox", "inbox"]))
 id_argument = click.argument("entry_id", metavar="ID")
 
 
@@ -68,7 +69,7 @@ def show(service: str, lot: str, entry_id: str) -> None:
 def redrive(service: str, lot: str, entry_id: str) -> None:
     """Ask for another try; what is held behind it follows in its order."""
     _ask(open_stack().deployment(), service, "POST", f"/{lot}/{_quoted(entry_id)}/redrive")
-    out.print(_("Asked for. Whoever owns its lane sends it next: `once parked ls` shows when it is gone."))
+    out.print(_("Asked for. Whoever owns it tries it next: `once parked ls` shows when it is gone, or why it is not."))
 
 
 @parked.command()
@@ -80,7 +81,7 @@ def discard(service: str, lot: str, entry_id: str, reason: str) -> None:
     """Give an entry up, and let go what is held behind it."""
     body = json.dumps({"reason": reason}).encode()
     _ask(open_stack().deployment(), service, "POST", f"/{lot}/{_quoted(entry_id)}/discard", body)
-    out.print(_("Given up, and on record with the reason. What was held behind it is sent now."))
+    out.print(_("Given up, and on record with the reason. What was held behind it goes on now."))
 
 
 def _ask(deployment: Deployment, service: str, method: str, path: str, body: bytes | None = None) -> dict[str, Any]:
@@ -118,10 +119,16 @@ def _table(entries: list[dict[str, Any]]) -> Table:
     for name in (_("service"), _("lot"), _("id"), _("state"), _("event"), _("aggregate"), _("why")):
         table.add_column(name)
     for entry in entries:
-        event = f"{entry['type']} v{entry['aggregate_version']}"
-        row = (entry["service"], entry["lot"], entry["id"], entry["state"], event, entry["aggregate_id"])
+        row = (entry["service"], entry["lot"], entry["id"], entry["state"], _event(entry), entry["aggregate_id"] or "–")
         table.add_row(*(Text(str(cell)) for cell in row), Text(entry["discarded_reason"] or entry["error"]))
     return table
+
+
+def _event(entry: dict[str, Any]) -> str:
+    """Name the event, or where the message stands that does not say what it is."""
+    if entry["type"] is None:
+        return f"{entry['topic']}[{entry['partition']}] @ {entry['offset']}"
+    return f"{entry['type']} v{entry['aggregate_version'] or '?'}"
 
 
 def _quoted(entry_id: str) -> str:

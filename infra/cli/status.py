@@ -35,7 +35,7 @@ def as_object(picture: Picture) -> dict[str, Any]:
     return {
         "services": {each.name: _process(each) for each in picture.services},
         **{each.name: {**_process(each), "address": picture.addresses[each.name]} for each in picture.servers},
-        "groups": {name: asdict(lag) for name, lag in picture.lag.items()},
+        "groups": {name: {**asdict(lag), "parked": picture.parked.get(name)} for name, lag in picture.lag.items()},
         "engine": picture.engine,
         "feeds": {name: asdict(feed) for name, feed in picture.feeds.items()},
         "outbox": {
@@ -98,11 +98,13 @@ def _processes(picture: Picture) -> Table:
 
 
 def _groups(picture: Picture) -> Table:
-    table = _table(_("consumer group"), _("members"), _("behind by"), _("oldest waiting"))
+    table = _table(_("consumer group"), _("members"), _("behind by"), _("oldest waiting"), _("parked"))
     for name, lag in picture.lag.items():
         style = "yellow" if lag.messages else "green"
         behind = Text(_("{count} messages").format(count=lag.messages), style)
-        table.add_row(name, str(lag.members), behind, duration(lag.seconds) if lag.messages else "–")
+        waiting, parked = duration(lag.seconds) if lag.messages else "–", picture.parked.get(name)
+        lot = Text("–" if parked is None else str(parked), "red" if parked else "dim")
+        table.add_row(name, str(lag.members), behind, waiting, lot)
     return table
 
 

@@ -21,6 +21,9 @@ WHERE (outbox.id > stand.floor_id OR outbox.xid IN (SELECT pg_snapshot_xip(stand
 _PARKED = "SELECT count(*) FROM outbox_parked"
 
 
+_IN_LOT = "SELECT count(*) FROM inbox_parked WHERE state <> 'discarded'"
+
+
 @dataclass(frozen=True, slots=True)
 class Backlog:
     pending: int
@@ -35,6 +38,13 @@ def backlog(url: str) -> Backlog:
         pending, oldest = connection.execute(_PENDING).fetchone() or (0, 0.0)
         (parked,) = connection.execute(_PARKED).fetchone() or (0,)
     return Backlog(pending, oldest, parked)
+
+
+def parked_deliveries(url: str) -> int:
+    """Count what a database's consumers have parked or held, and nobody has given up."""
+    with psycopg.connect(url, connect_timeout=3, autocommit=True) as connection:
+        (count,) = connection.execute(_IN_LOT).fetchone() or (0,)
+        return int(count)
 
 
 def invoices_without_mail(billing_url: str, notifications_url: str) -> int:

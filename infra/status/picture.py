@@ -12,7 +12,7 @@ from typing import TypeVar
 
 from infra.local.services import in_namespace
 from infra.local.stack import LocalStack
-from infra.status.backlog import Backlog, backlog, invoices_without_mail
+from infra.status.backlog import Backlog, backlog, invoices_without_mail, parked_deliveries
 from infra.status.feeds import Feed, complaints, feeds, interrupted
 from infra.status.lag import Lag, lags
 
@@ -55,6 +55,8 @@ class Picture:
     engine: str = "polling"
     feeds: dict[str, Feed] = field(default_factory=dict)
     lag: dict[str, Lag] = field(default_factory=dict)
+    parked: dict[str, int] = field(default_factory=dict)
+    """Group → deliveries in its parking lot."""
     outbox: dict[str, Backlog] = field(default_factory=dict)
     trend: dict[str, Trend] = field(default_factory=dict)
     invoices_without_mail: int | None = None
@@ -78,6 +80,7 @@ def take(stack: LocalStack, observe_seconds: float = 1.0) -> Picture:
     first, begun = _backlogs(stack, picture), time.monotonic()
     groups = {in_namespace(group, deployment.namespace): topics for group, topics in GROUP_TOPICS.items()}
     picture.lag = _ask(picture, "Kafka", lambda: lags(servers.kafka, groups)) or {}
+    picture.parked = _lots(stack, picture)
     urls = deployment.superuser_url("billing"), deployment.superuser_url("notifications")
     picture.invoices_without_mail = _ask(picture, "PostgreSQL", lambda: invoices_without_mail(*urls))
     if any(each.pending for each in first.values()):
@@ -103,6 +106,16 @@ def _backlogs(stack: LocalStack, picture: Picture) -> dict[str, Backlog]:
         answer = _ask(picture, f"the outbox of {name}", partial(backlog, url))
         if answer is not None:
             found[name] = answer
+    return found
+
+
+def _lots(stack: LocalStack, picture: Picture) -> dict[str, int]:
+    found = {}
+    for group in GROUP_TOPICS:  # each has a database of its own name
+        url = stack.deployment().superuser_url(group)
+        answer = _ask(picture, f"the parking lot of {group}", partial(parked_deliveries, url))
+        if answer is not None:
+            found[group] = answer
     return found
 
 

@@ -32,6 +32,7 @@ class Settings:
         LONGEST_REPLAY_DAYS, help="how far back a replay may reach; at most dedup_window_days", minimum=0
     )
     instance: str = setting("analytics", help="the process's name in logs and in the database's activity view")
+    admin_token_file: str = setting("", help="file with the bearer token of /admin; empty: no such endpoints")
     http_host: str = setting("127.0.0.1", help="address of the read-only API")
     http_port: int = setting(8083, help="port of the read-only API", minimum=1)
     http_workers: int = setting(1, help="gunicorn workers of the API", minimum=1)

@@ -10,7 +10,9 @@ from shared import http, kafka
 from shared.consumer import Consumer, Handler, Policy
 from shared.database import create_engine
 from shared.dedup_window import DedupWindow
+from shared.http.parked import parked_blueprint
 from shared.inbox import DatabaseInbox, Inbox
+from shared.inbox_parking import InboxLot
 from shared.offset_commit import GroupMember
 
 
@@ -64,7 +66,11 @@ def _group(settings: Settings) -> str:
 
 
 def build_api(settings: Settings) -> Flask:
-    return create_app(build_engine(settings))
+    engine = build_engine(settings)
+    app = create_app(engine)
+    if settings.admin_token_file:
+        app.register_blueprint(parked_blueprint(engine, [InboxLot()], settings.admin_token_file))
+    return app
 
 
 def serve_api(settings: Settings) -> None:

@@ -14,6 +14,7 @@ from shared.database import connect, create_engine
 from shared.dedup_window import DedupWindow
 from shared.http.parked import parked_blueprint
 from shared.inbox import DatabaseInbox, Inbox
+from shared.inbox_parking import InboxLot
 from shared.offset_commit import GroupMember
 from shared.outbox_parking import OutboxLot
 from shared.wakeup import Wakeup
@@ -71,7 +72,7 @@ def build_api(settings: Settings) -> Flask:
     engine = build_engine(settings)
     app = create_app(engine)
     if settings.admin_token_file:
-        app.register_blueprint(parked_blueprint(engine, [OutboxLot()], settings.admin_token_file))
+        app.register_blueprint(parked_blueprint(engine, [OutboxLot(), InboxLot()], settings.admin_token_file))
     return app
 
 

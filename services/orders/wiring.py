@@ -18,6 +18,7 @@ from shared.http import install
 from shared.http.parked import parked_blueprint
 from shared.http.server import THREADS
 from shared.inbox import DatabaseInbox, Inbox
+from shared.inbox_parking import InboxLot
 from shared.offset_commit import GroupMember
 from shared.outbox_parking import OutboxLot
 from shared.wakeup import Wakeup
@@ -44,7 +45,7 @@ def build_api(settings: ApiSettings, *, engine: Engine | None = None) -> Flask:
     install(app, ready)
     app.add_url_rule("/openapi.json", view_func=openapi.document)
     app.register_blueprint(admin_blueprint(used, settings.admin_token_file))
-    app.register_blueprint(parked_blueprint(used, [OutboxLot()], settings.admin_token_file))
+    app.register_blueprint(parked_blueprint(used, [OutboxLot(), InboxLot()], settings.admin_token_file))
     add_routes(
         app,
         used,

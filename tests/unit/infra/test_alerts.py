@@ -17,6 +17,7 @@ WANTED = (
     "outbox_batch_duration_seconds_bucket[5m]))) > 5",
     "outbox_events_failed_total",
     "outbox_parked",
+    "consumer_parked",
     "relay_breaker_state",
     "relay_lanes_owned",
     "relay_lease_takeovers_total",
