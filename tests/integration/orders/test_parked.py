@@ -1,4 +1,4 @@
-"""The outbox's parking lot over HTTP."""
+"""The parking lots of orders over HTTP."""
 
 from pathlib import Path
 
@@ -36,3 +36,26 @@ def test_a_parked_row_is_listed_shown_redriven_and_discarded(
     discarded = client.post(f"{entry}/discard", headers=token, json={"reason": "a test"}).json
     assert (discarded["state"], discarded["discarded_reason"]) == ("discarded", "a test")  # type: ignore[index]
     assert client.get("/admin/parked/outbox/999999", headers=token).status_code == 404
+
+
+PUT = text(
+    'INSERT INTO inbox_parked (consumer, topic, partition, "offset", key, headers, payload, state, attempts, error)'
+    " VALUES ('orders', 'billing.events', 3, 17, 'k', :headers, '\\x00ff', 'parked', 1, 'no value') RETURNING id"
+)
+
+
+def test_a_delivery_that_cannot_be_read_is_shown_by_its_place(
+    client: FlaskClient, engine: Engine, settings: ApiSettings
+) -> None:
+    """With its bytes in base64, and the headers that it has; both lots are listed by one question."""
+    with engine.begin() as connection:
+        number = connection.execute(PUT, {"headers": '[["ce_id", "AP8="], ["none", null]]'}).scalar_one()
+    token = {"Authorization": f"Bearer {Path(settings.admin_token_file).read_text()}"}
+    (listed,) = client.get("/admin/parked", headers=token).json["entries"]  # type: ignore[index]
+    assert (listed["lot"], listed["topic"], listed["partition"], listed["offset"]) == ("inbox", "billing.events", 3, 17)
+    shown = client.get(f"/admin/parked/inbox/{number}", headers=token).json
+    assert (shown["payload_base64"], shown["event_id"]) == ("AP8=", None)  # type: ignore[index]
+    assert shown["headers"] == [["ce_id", "\x00\\xff"], ["none", None]]  # type: ignore[index]
+    redriven = client.post(f"/admin/parked/inbox/{number}/redrive", headers=token)
+    assert (redriven.status_code, redriven.json["state"]) == (202, "redriving")  # type: ignore[index]
+    assert client.post(f"/admin/parked/inbox/{number}/discard", headers=token, json={"reason": "x"}).status_code == 409
