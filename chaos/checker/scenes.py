@@ -127,7 +127,11 @@ class Scenes:
     def _logged(self) -> Iterator[Scene]:
         written = {event.event_id: event for event in self.events}
         seen: set[str | None] = set()
+        appended: dict[tuple[str, int], str] = {}
         for copy in self.copies:
+            # A producer stamps what it sends before it is appended; nothing is appended before a lower offset is.
+            partition = copy.topic, copy.partition
+            moment = appended[partition] = max(copy.timestamp or "", appended.get(partition, ""))
             at, event = time_of(copy.timestamp), written.get(copy.event_id or "")
             who = self.owners.relay(event, at) if event and at else None
             sentence = _("{type} v{version} in the log at {where}{by}{again}").format(
@@ -136,7 +140,7 @@ class Scenes:
                 again=_(", once more") if copy.event_id in seen else "",
             )  # fmt: skip
             seen.add(copy.event_id)
-            yield from scene(copy.timestamp, Kind.LOG, sentence, copy, who=who, where=copy.spot)
+            yield from scene(moment, Kind.LOG, sentence, copy, who=who, where=copy.spot)
 
     def _deliveries_of(self, copies: Iterable[Copy]) -> Iterator[tuple[Delivery, Copy]]:
         places: dict[tuple[str, int], list[Copy]] = defaultdict(list)

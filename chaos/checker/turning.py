@@ -96,15 +96,18 @@ def _passed_over(case: Case, missing: Event, at: str, sent: Event) -> Scene | No
 
 
 def overtaken(case: Case) -> Scene | None:
-    """The first copy of a version that came into the log before the version that it follows."""
+    """The first copy of a version that came into the log before the version that it follows.
+
+    Offsets decide, and not the times of the copies: a producer stamps what it sends before it is appended.
+    """
     seen: set[str | None] = set()
     latest: dict[str, int] = defaultdict(int)
-    for each, copy in case.of(Copy):
+    for copy in case.gathered.copies:
         if copy.event_id in seen or copy.version is None:
             continue
         seen.add(copy.event_id)
         if copy.version != latest[copy.topic] + 1:
-            return each
+            return next((each for each, row in case.of(Copy) if row is copy), None)
         latest[copy.topic] = copy.version
     return None
 

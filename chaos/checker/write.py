@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict
 from gettext import gettext as _
 from pathlib import Path
@@ -12,8 +13,9 @@ from typing import Any
 
 from chaos.checker.canary import Fate
 from chaos.checker.result import Answer, Result, Status, Verdict
+from chaos.checker.story import Story, turning_in_words
 
-WIDTH = 160
+WIDTH = 240
 LINES = 10
 GRAVE = (Answer.BROKEN, Answer.UNKNOWN, Answer.WARNING)
 """What has a line of its own, the gravest first."""
@@ -32,19 +34,39 @@ def to_document(verdict: Verdict) -> dict[str, Any]:
 
 
 def to_text(verdict: Verdict) -> str:
-    """Say the verdict in at most ten lines; the first counterexample is among them."""
+    """Say the verdict in at most ten lines: what is broken, and the first counterexample with its turning point."""
     lines = [_headline(verdict), sentence_of(verdict.status), *_figures(verdict)]
     grave = [r for answer in GRAVE for r in verdict.results if r.answer is answer]
-    room = LINES - len(lines) - 2
-    lines += [_line(result) for result in grave[:room]]
-    if len(grave) > room:
-        lines.append(_("… and {count} more").format(count=len(grave) - room))
-    first = next((r.counterexamples[0].what for r in grave if r.counterexamples), None)
-    if first:
-        lines.append(_("First counterexample: {what}").format(what=first))
-    return "\n".join(
-        shorten(line, WIDTH * 2 if line.startswith(_("First")) else WIDTH, placeholder=" …") for line in lines
-    )
+    story = next(iter(verdict.stories), None)
+    if story:
+        lines += [_in_short(grave), *_told(story, grave)]
+    else:
+        room = LINES - len(lines) - 2
+        lines += [_line(result) for result in grave[:room]]
+        lines += [_("… and {count} more").format(count=len(grave) - room)] if len(grave) > room else []
+        first = next((r.counterexamples[0].what for r in grave if r.counterexamples), None)
+        lines += [_("First counterexample: {what}").format(what=first)] if first else []
+    return "\n".join(shorten(line, WIDTH, placeholder=" …") for line in lines)
+
+
+def _in_short(grave: Sequence[Result]) -> str:
+    """Name every rule that does not hold in one line."""
+    words = {Answer.BROKEN: _("Broken"), Answer.UNKNOWN: _("Unknown"), Answer.WARNING: _("Warning")}
+    parts = []
+    for answer, word in words.items():
+        found = [f"{r.invariant}×{r.count}" if r.count else r.invariant for r in grave if r.answer is answer]
+        if found:
+            parts.append(f"{word}: {' '.join(found)}")
+    return "; ".join(parts)
+
+
+def _told(story: Story, grave: Sequence[Result]) -> list[str]:
+    meaning = next((result.meaning for result in grave if result.invariant == story.invariant), "")
+    return [
+        f"{story.invariant}: {_(meaning)}",
+        _("First counterexample: {what}").format(what=story.what),
+        *turning_in_words(story),
+    ]
 
 
 def _headline(verdict: Verdict) -> str:
@@ -58,7 +80,7 @@ def sentence_of(status: Status) -> str:
     """Say what a verdict means."""
     return {
         Status.PASS: _("Every rule was kept, and the checker proved on this run that it can see each one broken."),
-        Status.FAIL: _("At least one rule was broken. The story of the first one is in verdict.json."),
+        Status.FAIL: _("At least one rule was broken. How it came to that is told by the story of one order."),
         Status.CHECKER_DEAD: _(
             "The checker missed a violation that was planted to test it: trust nothing it says, repair it."
         ),
@@ -72,13 +94,10 @@ def sentence_of(status: Status) -> str:
 def _figures(verdict: Verdict) -> list[str]:
     answers = Counter(result.answer for result in verdict.results)
     rules = ", ".join(f"{answers[answer]} {answer}" for answer in Answer if answers[answer])
-    found = sum(bird.fate is Fate.FOUND for bird in verdict.canaries)
     counts = ", ".join(f"{count} {name.replace('_', ' ')}" for name, count in verdict.counts.items())
     recovery = f" {recovered}" if (recovered := recovery_in_words(verdict)) else ""
     return [
-        _("Rules: {rules}; planted violations found: {found} of {all}.").format(
-            rules=rules, found=found, all=len(verdict.canaries)
-        ),
+        _("Rules: {rules}. {canaries}").format(rules=rules, canaries=canaries_in_words(verdict)).rstrip(),
         _("Counted: {counts}.").format(counts=counts or _("nothing")) + recovery,
     ]
 
@@ -88,6 +107,19 @@ def how_often(result: Result) -> str:
     if result.answer is Answer.WARNING:
         return _("warning, seen {count} times: this run does not claim it").format(count=result.count)
     return _("{count} violations").format(count=f"{result.count:,}") if result.count else ""
+
+
+def canaries_in_words(verdict: Verdict) -> str:
+    """Say how many planted violations were found, and how many could not be planted for want of evidence."""
+    if not verdict.canaries:
+        return ""
+    fates = Counter(bird.fate for bird in verdict.canaries)
+    said = _("Planted violations found: {found} of {all}.").format(
+        found=fates[Fate.FOUND], all=len(verdict.canaries) - fates[Fate.NOT_PLANTED]
+    )
+    if not fates[Fate.NOT_PLANTED]:
+        return said
+    return said + " " + _("{count} could not be planted for want of evidence.").format(count=fates[Fate.NOT_PLANTED])
 
 
 def recovery_in_words(verdict: Verdict) -> str:

@@ -47,8 +47,9 @@ def _unpublished(evidence: Evidence) -> Iterator[Change]:
 def _unapplied(evidence: Evidence) -> Iterator[Change]:
     firsts = evidence.first_copies if evidence.has("copies") else {}
     applied = {(row.group, row.event_id): row.applied_at for row in rows(evidence, "inbox")}
+    with_inbox = {group for group, _event_id in applied}  # what a group without an inbox has done, nobody knows
     for group, topics in evidence.run.groups.items():
-        for event_id, copy in firsts.items():
+        for event_id, copy in firsts.items() if group in with_inbox else ():
             if copy.topic in topics and copy.timestamp:
                 yield from _from_to(copy.timestamp, applied.get((group, event_id)))
 

@@ -11,12 +11,11 @@ from typing import Any
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
-from chaos.checker.canary import Fate
 from chaos.checker.evidence import Evidence
 from chaos.checker.lines import Unusable
 from chaos.checker.result import Answer, Verdict
 from chaos.checker.story import Moment, Story, left_out_in_words, turning_in_words
-from chaos.checker.write import recovery_in_words, sentence_of
+from chaos.checker.write import canaries_in_words, recovery_in_words, sentence_of
 from chaos.report import figures, svg
 from chaos.report.times import Axis, quantile
 
@@ -42,7 +41,7 @@ def render(verdict: Verdict, evidence: Path) -> str:
         verdict=verdict,
         sentence=sentence_of(verdict.status),
         recovery=recovery_in_words(verdict),
-        canaries_found=sum(bird.fate is Fate.FOUND for bird in verdict.canaries),
+        canaries=canaries_in_words(verdict),
         about=about.get("about") or {},
         run=about,
         settings=_document(evidence / "env.json"),

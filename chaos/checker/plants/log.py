@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chaos.checker.evidence import Evidence
 from chaos.checker.plants.pick import NOTHING, instead, pick
-from chaos.checker.records import Copy, Event
+from chaos.checker.records import Copy, Event, Lane
 
 FAR = 1_000_000_000
 
@@ -19,19 +19,14 @@ def _vanish(evidence: Evidence, event: Event) -> Evidence:
 
 
 def settled_and_gone(evidence: Evidence) -> Evidence:
-    positions = evidence.positions
+    """Move the position of an event's lane beyond it, wherever that stands, and take the event out of the log."""
+    parked = evidence.parked_event_ids
     event = pick(
-        (
-            event
-            for event in evidence.events
-            if event.destination == "event"
-            and event.event_id not in evidence.parked_event_ids
-            and (position := positions.get((event.database, event.destination, event.lane)))
-            and position.settled(event)
-        ),
-        "event that a relay has settled",
+        (e for e in evidence.events if e.destination == "event" and e.event_id not in parked), "event in an outbox"
     )
-    return _vanish(evidence, event)
+    done = f"{event.xid + 1}:{event.xid + 1}:"
+    beyond = Lane(event.database, event.destination, event.lane, done, None, 0)
+    return _vanish(evidence.replacing(lanes=[*evidence.lanes, beyond]), event)
 
 
 def never_published(evidence: Evidence) -> Evidence:

@@ -114,6 +114,16 @@ def test_orders_that_are_all_at_one_place_hide_no_canary(tmp_path: Path, state: 
     assert missed(history, tmp_path) == []
 
 
+def test_a_relay_that_settles_nothing_hides_no_canary(tmp_path: Path) -> None:
+    """A relay that keeps no position of ours is tested for S05 all the same."""
+    history = every_shape()
+    for database in ("orders", "billing"):
+        for row in history.rows[f"db/{database}/relay_position"]:
+            row.update(done="1:1:", target=None, after_id=0)
+
+    assert missed(history, tmp_path) == []
+
+
 def test_a_key_that_made_two_orders_hides_no_canary(tmp_path: Path) -> None:
     """The canary is planted in an order that answers for its key, and not in the second one of another key."""
     history = every_shape()

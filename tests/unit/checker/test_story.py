@@ -139,6 +139,25 @@ def test_an_event_that_its_relay_passed_over_turns_where_a_later_row_was_sent(tm
     assert where == f"orders outbox, row {placed['id']}, lane {placed['lane']}"
 
 
+def test_versions_the_wrong_way_round_are_told_in_the_order_of_the_log(tmp_path: Path) -> None:
+    """The version that stands first in the log is the turning point, though it was stamped later than the other."""
+    history = every_shape()
+    order_id = next(
+        e["aggregate_id"] for e in history.rows["db/orders/outbox"] if e["aggregate_version"] == 2
+    )  # fmt: skip
+    first, second = list(history.all("log", aggregate_id=order_id, aggregate_type="order"))[:2]
+    first["offset"], second["offset"] = second["offset"], first["offset"]
+
+    story = told(history, tmp_path, "S09")
+
+    what, _who, where = turned(story)
+    assert " v2 in the log" in what
+    assert where == f"{second['topic']}/{second['partition']}@{second['offset']}"
+    told_of = [moment.what for moment in story.moments if moment.kind == "log" and "orders.events" in moment.what]
+    assert " v2 in the log" in told_of[0]
+    assert " v1 in the log" in told_of[1]
+
+
 def test_an_event_that_its_group_went_past_turns_where_the_next_one_is_applied(tmp_path: Path) -> None:
     """The member that goes on behind it is named, and the place that was left undone."""
     history = every_shape()
