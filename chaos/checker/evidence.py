@@ -23,6 +23,7 @@ from chaos.checker.records import (
     Bill,
     Copy,
     CreditNote,
+    DayCount,
     Delivery,
     Event,
     FaultMark,
@@ -34,6 +35,7 @@ from chaos.checker.records import (
     Mark,
     NumberSeries,
     Order,
+    OrderedSku,
     ParkedMessage,
     ParkedRow,
     Payment,
@@ -185,6 +187,14 @@ class Evidence:
     @property
     def state_counts(self) -> list[StateCount]:
         return self.table("state_counts")
+
+    @property
+    def day_counts(self) -> list[DayCount]:
+        return self.table("day_counts")
+
+    @property
+    def ordered_skus(self) -> list[OrderedSku]:
+        return self.table("ordered_skus")
 
     @property
     def sent_emails(self) -> list[SentEmail]:

@@ -17,7 +17,7 @@ from chaos.checker.records import Facts
 DIGEST_BYTES = 16
 FIRST_DIGITS = itemgetter(slice(2 * DIGEST_BYTES))
 AS_BYTES = methodcaller("startswith", "\\x")
-SAID = fields((), ("currency", "amount_minor", "reason", "issued_at"))
+SAID = fields((), ("currency", "amount_minor", "reason", "issued_at", "placed_at", "lines"))
 NO_FACTS = Facts(None, None, None, None)
 TELLING = frozenset({"OrderPlaced", "OrderCancelled", "InvoiceIssued", "PaymentDeclined", "CreditNoteIssued"})
 
@@ -62,9 +62,10 @@ def _read(payloads: Sequence[str], pool: Pool) -> Iterable[Facts]:
         return []
     try:
         # As lines, so that an unfinished string cannot reach into the next payload.
-        currencies, amounts, reasons, issued = SAID.columns("\n".join([*payloads, ""]).encode())
-        days = [day_of(moment) if moment else None for moment in issued]
-        facts = [*records(Facts, (shared(currencies, pool), amounts, shared(reasons, pool), shared(days, pool)))]
+        currencies, amounts, reasons, issued, placed, lines = SAID.columns("\n".join([*payloads, ""]).encode())
+        days = [_day(*moments) for moments in zip(issued, placed, strict=True)]
+        told = (shared(currencies, pool), amounts, shared(reasons, pool), shared(days, pool))
+        facts = [*records(Facts, (*told, shared([*map(_lines, lines)], pool)))]
     except (ValueError, KeyError, AttributeError, TypeError):
         facts = []
     return facts if len(facts) == len(payloads) else [_facts(_document(payload), pool) for payload in payloads]
@@ -75,12 +76,22 @@ def _facts(said: Any, pool: Pool) -> Facts:
     if not isinstance(said, dict):
         return NO_FACTS
     try:
-        issued_at, same = said.get("issued_at"), pool.setdefault
-        currency, reason = said.get("currency"), said.get("reason")
-        day = day_of(issued_at) if issued_at else None
-        return Facts(same(currency, currency), said.get("amount_minor"), same(reason, reason), same(day, day))
-    except (ValueError, AttributeError, TypeError):
+        currency, reason, same = said.get("currency"), said.get("reason"), pool.setdefault
+        day, lines = _day(said.get("issued_at"), said.get("placed_at")), _lines(said.get("lines"))
+        return Facts(
+            same(currency, currency), said.get("amount_minor"), same(reason, reason), same(day, day), same(lines, lines)
+        )
+    except (ValueError, KeyError, AttributeError, TypeError):
         return NO_FACTS
+
+
+def _day(issued_at: str | None, placed_at: str | None) -> str | None:
+    moment = issued_at or placed_at
+    return day_of(moment) if moment else None
+
+
+def _lines(said: Any) -> tuple[tuple[str, int, int], ...]:
+    return tuple((line["sku"], line["quantity"], line["quantity"] * line["unit_price_minor"]) for line in said or ())
 
 
 def _document(payload: str) -> Any:

@@ -64,7 +64,9 @@ class Facts(NamedTuple):
     amount_minor: int | None
     reason: str | None
     day: str | None
-    """The UTC day on which it was issued."""
+    """The UTC day on which it was issued or placed."""
+    lines: tuple[tuple[str, int, int], ...] = ()
+    """SKU, quantity and amount of each line of a placed order."""
 
 
 class Copy(NamedTuple):
@@ -200,6 +202,21 @@ class Revenue(NamedTuple):
 class StateCount(NamedTuple):
     state: str
     orders: int
+
+
+class DayCount(NamedTuple):
+    day: str
+    currency: str
+    state: str
+    orders: int
+
+
+class OrderedSku(NamedTuple):
+    currency: str
+    sku: str
+    orders: int
+    quantity: int
+    amount_minor: int
 
 
 class SentEmail(NamedTuple):

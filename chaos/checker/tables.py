@@ -17,6 +17,7 @@ from chaos.checker.records import (
     Bill,
     Copy,
     CreditNote,
+    DayCount,
     Delivery,
     Event,
     FaultMark,
@@ -28,6 +29,7 @@ from chaos.checker.records import (
     Mark,
     NumberSeries,
     Order,
+    OrderedSku,
     OwnerMark,
     ParkedMessage,
     ParkedRow,
@@ -206,6 +208,12 @@ TABLES: Mapping[str, Callable[[Loader], Table]] = {
         Revenue, ("day", "currency", "invoices", "amount_minor", "credited_minor")
     )),
     "state_counts": _file("db/analytics/orders_by_state.jsonl", Columns(StateCount, ("state", "orders"))),
+    "day_counts": _file("db/analytics/orders_by_day.jsonl", Columns(
+        DayCount, ("day", "currency", "state", "orders")
+    )),
+    "ordered_skus": _file("db/analytics/ordered_skus.jsonl", Columns(
+        OrderedSku, ("currency", "sku", "orders", "quantity", "amount_minor")
+    )),
     "sent_emails": _file("db/notifications/sent_email.jsonl", Columns(
         SentEmail, ("event_id", "order_id", "state")
     )),

@@ -9,7 +9,10 @@ from typing import Any
 from chaos.specimens.log import Log
 from chaos.specimens.rows import GROUPS, PARTITIONS, Row
 
-LINES = [{"sku": "coffee-1kg", "quantity": 1, "unit_price_minor": 999}, {"sku": "mug", "quantity": 2}]
+LINES: list[Row] = [
+    {"sku": "coffee-1kg", "quantity": 1, "unit_price_minor": 999},
+    {"sku": "mug", "quantity": 2, "unit_price_minor": 500},
+]
 
 
 class History(Log):
@@ -18,6 +21,9 @@ class History(Log):
     def __init__(self, **expect: Any) -> None:
         super().__init__(**expect)
         self._states: Counter[str] = Counter()
+        self._days: Counter[tuple[str, str, str]] = Counter()
+        self._placed: dict[str, tuple[str, str]] = {}
+        """Order → day and currency."""
         self._attempts = 0
 
     # What may happen to an order.
@@ -35,9 +41,13 @@ class History(Log):
         if cancelled:
             self.attempt(order_id, op="cancel", amount=amount, currency=currency, expect="cancelled")
         self.accept(order_id, amount, currency)
+        placed_at = self.tick()
         placed = self.emit(
-            "order", order_id, "OrderPlaced", publish=not burst, amount=amount, currency=currency, lines=LINES
-        )
+            "order", order_id, "OrderPlaced", publish=not burst, amount=amount, currency=currency, lines=LINES,
+            placed_at=placed_at,
+        )  # fmt: skip
+        self._placed[order_id] = placed_at[:10], currency
+        self._count_lines(currency)
         early = shape in ("cancelled_early", "cancelled_declined")
         if early:
             self._cancel(order_id, amount, currency, publish=not burst)
@@ -175,6 +185,17 @@ class History(Log):
         for name, value in added.items():
             row[name] += value
 
+    def _count_lines(self, currency: str) -> None:
+        rows = self.rows["db/analytics/ordered_skus"]
+        for line in LINES:
+            row = next((r for r in rows if (r["currency"], r["sku"]) == (currency, line["sku"])), None)
+            if row is None:
+                row = {"currency": currency, "sku": line["sku"], "orders": 0, "quantity": 0, "amount_minor": 0}
+                rows.append(row)
+            row["orders"] += 1
+            row["quantity"] += line["quantity"]
+            row["amount_minor"] += line["quantity"] * line["unit_price_minor"]
+
     def fault(self, name: str, hits: int = 1) -> None:
         for phase in ("inject", *["hit"] * hits, "heal", "probe"):
             self.rows["faults"].append(
@@ -217,9 +238,20 @@ class History(Log):
         ]
         states = self._states + Counter(order["state"] for order in self.rows["db/orders/orders"])
         self.rows["db/analytics/orders_by_state"] = [{"state": s, "orders": n} for s, n in states.items()]
+        days = self._days + self._standing()
+        self.rows["db/analytics/orders_by_day"] = [
+            {"day": day, "currency": currency, "state": state, "orders": n}
+            for (day, currency, state), n in days.items()
+        ]
+
+    def _standing(self) -> Counter[tuple[str, str, str]]:
+        orders = self.rows["db/orders/orders"]
+        return Counter((*self._placed[o["order_id"]], o["state"]) for o in orders if o["order_id"] in self._placed)
 
     def flush(self, directory: Path) -> None:
         """Count what is forgotten; see `Rows.flush`."""
         self.finish()
         self._states += Counter(order["state"] for order in self.rows["db/orders/orders"])
+        self._days += self._standing()
+        self._placed.clear()
         super().flush(directory)

@@ -30,11 +30,13 @@ EMPTY_TABLES = (
     "db/orders/orders", "db/orders/idempotency_key",
     *(f"db/billing/{t}" for t in ("bill", "payment", "invoice", "credit_note", "number_series")),
     "db/analytics/inbox", "db/analytics/revenue", "db/analytics/orders_by_state", "db/analytics/order_state",
+    "db/analytics/orders_by_day", "db/analytics/ordered_skus",
     "db/notifications/sent_email", "intents", "log", "deliveries", "mail", "faults", "processes", "owners",
 )  # fmt: skip
 KEPT = (
     *(f"db/{d}/{t}" for d in ("orders", "billing") for t in ("relay_lane", "relay_position")),
-    "db/billing/number_series", "db/analytics/revenue", "db/analytics/orders_by_state", "faults", "processes", "owners",
+    "db/billing/number_series", "db/analytics/revenue", "db/analytics/orders_by_state",
+    "db/analytics/orders_by_day", "db/analytics/ordered_skus", "faults", "processes", "owners",
 )  # fmt: skip
 """What a flush leaves where it is: rows that later orders still change."""
 

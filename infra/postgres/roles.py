@@ -110,11 +110,20 @@ GRANTS: Mapping[str, Mapping[str, Rights]] = MappingProxyType(
             "billing_cdc": _CDC,
         },
         "analytics": {
-            "analytics_api": {**_WATCH_INBOX, "revenue": _READ, "orders_by_state": _READ, "order_state": _READ},
+            "analytics_api": {
+                **_WATCH_INBOX,
+                "revenue": _READ,
+                "orders_by_state": _READ,
+                "orders_by_day": _READ,
+                "ordered_skus": _READ,
+                "order_state": _READ,
+            },
             "analytics_consumer": {
                 **_CONSUME,
                 "revenue": _ALL,
                 "orders_by_state": _ALL,
+                "orders_by_day": _ALL,
+                "ordered_skus": _ALL,
                 "order_state": _ALL,
             },
             "analytics_housekeeper": {},

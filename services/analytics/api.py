@@ -1,7 +1,8 @@
 """Analytics' read-only HTTP API. Amounts are integers in the minor unit of their currency; days are UTC days."""
 
+import re
 from datetime import date
-from typing import Any
+from typing import Any, Final
 
 from flask import Flask, request
 from sqlalchemy import Engine, text
@@ -10,6 +11,8 @@ from werkzeug.exceptions import BadRequest
 from services.analytics import figures
 from shared.database import transaction
 from shared.http import install
+
+MOST_SKUS: Final = 100
 
 
 def create_app(engine: Engine) -> Flask:
@@ -34,7 +37,41 @@ def create_app(engine: Engine) -> Flask:
         with transaction(engine) as connection:
             return {"orders_by_state": figures.orders_in_each_state(connection)}
 
+    @app.get("/orders-by-day")
+    def show_orders_by_day() -> dict[str, Any]:
+        day = _asked_day()
+        with transaction(engine) as connection:
+            return {"orders_by_day": figures.orders_of_each_day(connection, day)}
+
+    @app.get("/top-skus")
+    def show_top_skus() -> dict[str, Any]:
+        currency, by, limit = _asked_currency(), _asked_measure(), _asked_limit()
+        with transaction(engine) as connection:
+            return {"currency": currency, "by": by, "skus": figures.top_skus(connection, currency, by, limit)}
+
     return app
+
+
+def _asked_currency() -> str:
+    asked = request.args.get("currency", "")
+    if re.fullmatch("[A-Z]{3}", asked) is None:
+        raise BadRequest("Say of which currency, as in ?currency=EUR: amounts of different ones cannot be compared.")
+    return asked
+
+
+def _asked_measure() -> figures.Measure:
+    asked = request.args.get("by", figures.MEASURES[0])
+    for measure in figures.MEASURES:
+        if measure == asked:
+            return measure
+    raise BadRequest(f"By what? Say one of {', '.join(figures.MEASURES)}, or leave it out for the first.")
+
+
+def _asked_limit() -> int:
+    asked = request.args.get("limit", "10")
+    if not (asked.isascii() and asked.isdecimal() and len(asked) <= 3 and 1 <= int(asked) <= MOST_SKUS):
+        raise BadRequest(f"The limit must be a number from 1 to {MOST_SKUS}.")
+    return int(asked)
 
 
 def _asked_day() -> date | None:

@@ -31,14 +31,40 @@ orders_by_state: Final = Table(
     _counter("orders"),
 )
 
+orders_by_day: Final = Table(
+    "orders_by_day",
+    metadata,
+    Column("day", Date, primary_key=True),
+    Column("currency", Text, primary_key=True),
+    Column("state", Text, primary_key=True),
+    _counter("orders"),
+)
+"""By the day on which an order was placed, whatever became of it since."""
+
+ordered_skus: Final = Table(
+    "ordered_skus",
+    metadata,
+    Column("currency", Text, primary_key=True),
+    Column("sku", Text, primary_key=True),
+    _counter("orders"),
+    _counter("quantity"),
+    _counter("amount_minor"),
+)
+"""What was ordered, whether it was invoiced or not. Amounts of different currencies are never added."""
+
 order_state: Final = Table(
     "order_state",
     metadata,
     Column("order_id", Uuid, primary_key=True),
     Column("state", Text, nullable=False),
     Column("version", Integer, nullable=False),
+    Column("day", Date),
+    Column("currency", Text),
 )
-"""Where each order stands, to move it from one count to another; the version keeps it from moving back."""
+"""Where each order stands, to move it from one count to another; the version keeps it from moving back.
+
+Day and currency are known once its OrderPlaced has been applied, and so is its place in the counts by day.
+"""
 
 inbox: Final = inbox_table(metadata)
 inbox_parking: Final = inbox_parking_tables(metadata)

@@ -222,7 +222,10 @@ def _mails_per_order(
 def analytics_recomputed(evidence: Evidence) -> Iterator[Counterexample]:
     """S19: the read model is what one gets by counting the log's events once each."""
     yield from _revenue(evidence)
-    yield from _states(evidence)
+    latest = _latest_states(evidence)
+    yield from _states(evidence, latest)
+    yield from _days(evidence, latest)
+    yield from _skus(evidence)
 
 
 def _revenue(evidence: Evidence) -> Iterator[Counterexample]:
@@ -246,13 +249,17 @@ def _revenue(evidence: Evidence) -> Iterator[Counterexample]:
             yield Counterexample(sentence.format(day=day, currency=currency, found=said, right=true, columns=columns))
 
 
-def _states(evidence: Evidence) -> Iterator[Counterexample]:
+def _latest_states(evidence: Evidence) -> dict[str, str]:
     latest: dict[str, tuple[int, str]] = {}
     for copy in evidence.first_copies.values():
         state = state_after(copy)
         if state and copy.aggregate_id and copy.version and copy.version > latest.get(copy.aggregate_id, (0, ""))[0]:
             latest[copy.aggregate_id] = copy.version, state
-    right = Counter(state for _version, state in latest.values())
+    return {order_id: state for order_id, (_version, state) in latest.items()}
+
+
+def _states(evidence: Evidence, latest: dict[str, str]) -> Iterator[Counterexample]:
+    right = Counter(latest.values())
     found = {row.state: row.orders for row in evidence.state_counts}
     for state in sorted(right.keys() | found.keys()):
         if right[state] != found.get(state, 0):
@@ -261,6 +268,46 @@ def _states(evidence: Evidence) -> Iterator[Counterexample]:
                     state=state, found=found.get(state, 0), right=right[state]
                 )
             )
+
+
+def _days(evidence: Evidence, latest: dict[str, str]) -> Iterator[Counterexample]:
+    right = Counter(
+        (str(copy.facts.day), str(copy.facts.currency), latest[copy.aggregate_id])
+        for copy in _placed(evidence)
+        if copy.aggregate_id in latest
+    )
+    found = {(row.day, row.currency, row.state): row.orders for row in evidence.day_counts}
+    sentence = _("orders {state} of {day} in {currency}: the read model counts {found}, the log {right}")
+    for day, currency, state in sorted(right.keys() | found.keys()):
+        said, true = found.get((day, currency, state), 0), right[day, currency, state]
+        if said != true:
+            yield Counterexample(sentence.format(state=state, day=day, currency=currency, found=said, right=true))
+
+
+def _skus(evidence: Evidence) -> Iterator[Counterexample]:
+    right: dict[tuple[str, str], list[int]] = defaultdict(lambda: [0, 0, 0])
+    for copy in _placed(evidence):
+        for sku in {sku for sku, _quantity, _amount in copy.facts.lines}:
+            right[str(copy.facts.currency), sku][0] += 1
+        for sku, quantity, amount in copy.facts.lines:
+            entry = right[str(copy.facts.currency), sku]
+            entry[1] += quantity
+            entry[2] += amount
+    found = {(row.currency, row.sku): [row.orders, row.quantity, row.amount_minor] for row in evidence.ordered_skus}
+    sentence = _("{sku} in {currency}: the read model says {found}, the log {right} (orders, quantity, amount)")
+    for currency, sku in sorted(right.keys() | found.keys()):
+        said, true = found.get((currency, sku), [0, 0, 0]), right[currency, sku]
+        if said != true:
+            yield Counterexample(sentence.format(sku=sku, currency=currency, found=said, right=true))
+
+
+def _placed(evidence: Evidence) -> Iterator[Copy]:
+    """Go through the orders whose placing can be read."""
+    return (
+        copy
+        for copy in evidence.first_copies.values()
+        if copy.type == "OrderPlaced" and copy.facts.day is not None and copy.facts.currency is not None
+    )
 
 
 def state_after(copy: Copy) -> str | None:

@@ -16,6 +16,7 @@ from shared.events import (
     InvoiceIssued,
     OrderCancelled,
     OrderConfirmed,
+    OrderLine,
     OrderPlaced,
     Payload,
     PaymentDeclined,
@@ -32,15 +33,17 @@ class NoInbox:
         return list(batch)
 
 
-def placed(order_id: str, currency: str = "EUR", amount_minor: int = 500) -> OrderPlaced:
+def placed(
+    order_id: str, currency: str = "EUR", amount_minor: int = 500, *lines: OrderLine, at: str = "2026-01-01"
+) -> OrderPlaced:
     return OrderPlaced(
         order_id=order_id,
         customer_id="c-1",
         email="ada@example.org",
         currency=currency,
         amount_minor=amount_minor,
-        lines=(),
-        placed_at="2026-01-01T00:00:00+00:00",
+        lines=lines,
+        placed_at=f"{at}T00:00:00+00:00",
     )
 
 
@@ -122,3 +125,9 @@ def revenue(engine: Engine) -> dict[tuple[str, str], tuple[int, int, int]]:
 
 def states(engine: Engine) -> dict[str, int]:
     return {row.state: row.orders for row in rows(engine, "SELECT * FROM orders_by_state") if row.orders}
+
+
+def days(engine: Engine) -> dict[tuple[str, str, str], int]:
+    """Return numbers of orders by day, currency and state."""
+    found = rows(engine, "SELECT day::text, currency, state, orders FROM orders_by_day WHERE orders <> 0")
+    return {tuple(row[:3]): row.orders for row in found}

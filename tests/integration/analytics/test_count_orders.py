@@ -14,7 +14,7 @@ from services.analytics import count_orders
 from services.analytics.api import create_app
 from shared.database import transaction
 from shared.errors import PermanentError
-from shared.events import CURRENCIES
+from shared.events import CURRENCIES, OrderLine
 from shared.inbox import DatabaseInbox
 from tests.integration.analytics.news import (
     NoInbox,
@@ -22,6 +22,7 @@ from tests.integration.analytics.news import (
     confirmed,
     count,
     credited,
+    days,
     declined,
     deliver,
     invoiced,
@@ -84,6 +85,54 @@ def test_an_older_event_of_an_order_that_comes_late_changes_nothing(engine: Engi
     assert states(engine) == {"confirmed": 1}
 
 
+def test_orders_are_counted_on_the_day_on_which_they_were_placed(engine: Engine) -> None:
+    """By currency and state; an order that moves on leaves its old state's count of that same day."""
+    a, b, yen = order_id(), order_id(), order_id()
+    count(engine, deliver(placed(a, at="2026-01-01"), placed(b, at="2026-01-02"), placed(yen, "JPY", at="2026-01-01")))
+    count(engine, deliver(confirmed(a), cancelled(b)))
+    count(engine, deliver(cancelled(a)))
+    assert days(engine) == {
+        ("2026-01-01", "EUR", "cancelled"): 1,
+        ("2026-01-02", "EUR", "cancelled"): 1,
+        ("2026-01-01", "JPY", "placed"): 1,
+    }
+
+
+def test_an_order_whose_placing_comes_late_is_counted_on_its_day_in_the_state_it_has_by_then(engine: Engine) -> None:
+    """As when it was parked and redriven: in batches of its own, or all in one."""
+    late, together = order_id(), order_id()
+    count(engine, deliver(confirmed(late)))
+    assert days(engine) == {}
+    count(engine, deliver(placed(late)))
+    count(engine, deliver(confirmed(together), placed(together)))
+    assert days(engine) == {("2026-01-01", "EUR", "confirmed"): 2}
+    assert states(engine) == {"confirmed": 2}
+
+
+def test_what_was_ordered_is_added_up_by_article_and_currency(engine: Engine) -> None:
+    """An article that stands in two lines of an order counts that order once."""
+    mug = OrderLine(sku="mug", quantity=2, unit_price_minor=50)
+    cup = OrderLine(sku="cup", quantity=1, unit_price_minor=7)
+    first, second, yen = order_id(), order_id(), order_id()
+    batch = deliver(
+        placed(first, "EUR", 207, mug, mug, cup), placed(second, "EUR", 100, mug), placed(yen, "JPY", 7, cup)
+    )
+    count(engine, [*batch, *batch])
+    client = create_app(engine).test_client()
+    assert client.get("/top-skus?currency=EUR&by=quantity").json == {
+        "currency": "EUR",
+        "by": "quantity",
+        "skus": [
+            {"sku": "mug", "orders": 2, "quantity": 6, "amount_minor": 300},
+            {"sku": "cup", "orders": 1, "quantity": 1, "amount_minor": 7},
+        ],
+    }
+    top = client.get("/top-skus?currency=JPY&by=amount_minor&limit=1").json
+    assert top["skus"] == [{"sku": "cup", "orders": 1, "quantity": 1, "amount_minor": 7}]
+    for wrong in ("", "?currency=euro", "?currency=EUR&by=colour", "?currency=EUR&limit=101", "?currency=EUR&limit=x"):
+        assert client.get(f"/top-skus{wrong}").status_code == 400
+
+
 def test_a_declined_payment_is_counted_by_the_orders_own_event(engine: Engine) -> None:
     """PaymentDeclined says the same earlier; counting both would count the order twice."""
     order = order_id()
@@ -135,6 +184,9 @@ def test_the_figures_can_be_read_over_http(engine: Engine) -> None:
     count(engine, deliver(placed(order), invoiced(order), credited(order, at="2026-02-01")))
     client = create_app(engine).test_client()
     assert client.get("/orders-by-state").json == {"orders_by_state": {"placed": 1}}
+    placed_then = [{"day": "2026-01-01", "currency": "EUR", "state": "placed", "orders": 1}]
+    assert client.get("/orders-by-day").json == {"orders_by_day": placed_then}
+    assert client.get("/orders-by-day?day=2026-01-02").json == {"orders_by_day": []}
     january = {"day": "2026-01-31", "currency": "EUR", "invoices": 1, "amount_minor": 500, "credited_minor": 0}
     february = {"day": "2026-02-01", "currency": "EUR", "invoices": 0, "amount_minor": 0, "credited_minor": 500}
     assert client.get("/revenue").json == {"revenue": [january, february]}

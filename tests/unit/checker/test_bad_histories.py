@@ -153,7 +153,7 @@ def _(h: History) -> None:
 # S05-S09, L01
 
 
-@bad("S05", "L01")
+@bad("S05", "L01", "S19")
 def _(h: History) -> None:
     """a settled event is not in the log"""
     event = h.the(OUTBOX, type="OrderConfirmed", aggregate_id=confirmed(h)["order_id"])
@@ -161,7 +161,7 @@ def _(h: History) -> None:
     _uncount(h, "confirmed", "placed")
 
 
-@bad("S05", "L01")
+@bad("S05", "L01", "S19")
 def _(h: History) -> None:
     """an event that the stored pass has gone beyond is not in the log"""
     event = h.the(OUTBOX, type="OrderConfirmed", aggregate_id=confirmed(h)["order_id"])
@@ -172,7 +172,7 @@ def _(h: History) -> None:
         row.update(done=f"{xid}:{xid}:", target=f"{xid + 1}:{xid + 1}:", after_id=event["id"])
 
 
-@bad("L01")
+@bad("L01", "S19")
 def _(h: History) -> None:
     """an event is not in the log because the relay skipped the transaction that was still running"""
     event = h.the(OUTBOX, type="OrderConfirmed", aggregate_id=confirmed(h)["order_id"])
@@ -495,6 +495,33 @@ def _(h: History) -> None:
 def _(h: History) -> None:
     """the read model counts an order in two states"""
     h.rows["db/analytics/orders_by_state"].append({"state": "placed", "orders": 1})
+
+
+@bad("S19")
+def _(h: History) -> None:
+    """the read model moved an order to another day"""
+    h.rows["db/analytics/orders_by_day"][0]["day"] = "2026-03-02"
+
+
+@bad("S19")
+def _(h: History) -> None:
+    """the read model left an order in the state of before"""
+    row = next(r for r in h.rows["db/analytics/orders_by_day"] if r["state"] == "confirmed")
+    row["orders"] -= 1
+    h.rows["db/analytics/orders_by_day"].append({**row, "state": "placed", "orders": 1})
+
+
+@bad("S19")
+def _(h: History) -> None:
+    """the read model added an article to another currency"""
+    h.rows["db/analytics/ordered_skus"][0]["currency"] = "XXX"
+
+
+@bad("S19")
+def _(h: History) -> None:
+    """the read model counted an order's articles twice"""
+    row = h.rows["db/analytics/ordered_skus"][0]
+    row.update(orders=row["orders"] + 1, quantity=row["quantity"] + 1, amount_minor=row["amount_minor"] + 999)
 
 
 @bad("S20", "S17", "S10")

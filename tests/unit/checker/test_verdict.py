@@ -41,6 +41,8 @@ FILES = {
     "db/billing/outbox.jsonl": {"S04", "S05", "S06", "S07", "S18", "L01", "W05", "W08"},
     "db/billing/invoice.jsonl": {"S00", "S11", "S12", "S13", "S14", "S15", "S16", "S17", "S18", "S22", "S23", "W05"},
     "db/analytics/revenue.jsonl": {"S17", "S19"},
+    "db/analytics/orders_by_day.jsonl": {"S19"},
+    "db/analytics/ordered_skus.jsonl": {"S19"},
     "db/orders/relay_position.jsonl": {"S05"},
     "db/orders/outbox_parked.jsonl": {"S05", "S22", "S25", "L01"},
     "mail.jsonl": {"S18"},
