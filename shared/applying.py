@@ -12,7 +12,9 @@ from dataclasses import dataclass, field
 from sqlalchemy import Connection, Engine
 
 from shared import database
+from shared.clock import utc_now
 from shared.consumer_parking import MOST_TRIES, Aside, Parking, words
+from shared.dedup_window import DedupWindow
 from shared.errors import PermanentError
 from shared.failpoints import Failpoint, reach
 from shared.failures import Failure, failure_of
@@ -68,15 +70,18 @@ class _Sorted:
 class Applier:
     """Writes through the caller's connection; never commits."""
 
-    def __init__(self, *, inbox: Inbox, handler: Handler, parking: Parking, read: Read) -> None:
+    def __init__(
+        self, *, inbox: Inbox, handler: Handler, parking: Parking, read: Read, window: DedupWindow | None = None
+    ) -> None:
         self._inbox = inbox
         self._handler = handler
         self._parking = parking
         self._read = read
+        self._window = window
 
     def together(self, connection: Connection, batch: Sequence[Received]) -> Outcome:
         """Apply a batch with one call of the handler. What cannot be read is parked; whatever else fails is raised."""
-        return self._apply(connection, batch, self._read)
+        return self._apply(connection, batch, self._admit)
 
     def apart(self, connection: Connection, batch: Sequence[Received]) -> Outcome:
         """Apply a batch although something in it fails, and park that.
@@ -98,12 +103,18 @@ class Applier:
         return self.apart(connection, batch[:middle]) + self.apart(connection, batch[middle:])
 
     def again(self, connection: Connection, delivery: Received) -> None:
-        """Apply one that was parked, by the same way as when it came. Raises what fails."""
+        """Apply one that was parked, by the same way as when it came, and however old it is. Raises what fails."""
         if isinstance(delivery, Unreadable):
             raise PermanentError(delivery.error)
         if fresh := self._inbox.new(connection, [delivery]):
             self._read(delivery)
             self._handler(connection, fresh)
+
+    def _admit(self, delivery: Delivery) -> None:
+        """Read a new delivery, unless it is so old that it may only look new."""
+        if self._window is not None:
+            self._window.check(delivery.envelope.event_id, utc_now())
+        self._read(delivery)
 
     def _apply(self, connection: Connection, batch: Sequence[Received], read: Read, attempts: int = 1) -> Outcome:
         deliveries = [received for received in batch if isinstance(received, Delivery)]

@@ -22,6 +22,7 @@ from sqlalchemy import Connection, Engine
 from shared import database
 from shared.applying import Applier, CulpritError, Handler, Outcome, Read, effects, read_payload
 from shared.consumer_parking import MOST_TRIES, Parking, Policy, words
+from shared.dedup_window import DedupWindow
 from shared.delivery_log import batch_lines
 from shared.failpoints import Failpoint, reach
 from shared.failures import Failure, failure_of
@@ -62,15 +63,18 @@ class Consumer:
         batch_size: int = 500,
         read: Read = read_payload,
         policy: Policy = Policy.HOLD,
+        window: DedupWindow | None = None,
+        consumer: str | None = None,
     ) -> None:
+        """``consumer`` is its name in inbox and lot, the group's unless told otherwise; no ``window``: any age."""
         self._kafka = kafka
         self._engine = engine
         self._group = group
         self._topics = list(topics)
         self._batch_size = batch_size
         self._receiver = Receiver(kafka, group)
-        self._parking = Parking(group, policy)
-        self._applier = Applier(inbox=inbox, handler=handler, parking=self._parking, read=read)
+        self._parking = Parking(consumer or group, policy)
+        self._applier = Applier(inbox=inbox, handler=handler, parking=self._parking, read=read, window=window)
         self._redriver = Redriver(
             engine=engine, applier=self._applier, parking=self._parking, receiver=self._receiver, group=group
         )

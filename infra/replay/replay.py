@@ -96,9 +96,10 @@ def doubles(planned: Plan) -> str:
     )
     if not total.forgotten:
         return f"{words} " + _("It still knows all of them, so nothing would double.")
-    return f"{words} " + _("It does not know {count} of them ({types}): their effects would double.").format(
-        count=total.forgotten.total(), types=in_words(total.forgotten)
-    )
+    return f"{words} " + _(
+        "It does not know {count} of them ({types}): consumers park them instead of applying them, and one that is "
+        "redriven from there has its effect a second time."
+    ).format(count=total.forgotten.total(), types=in_words(total.forgotten))
 
 
 def in_words(types: Counter[str]) -> str:

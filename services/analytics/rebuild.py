@@ -50,6 +50,17 @@ SELECT DISTINCT grantee::regrole::text FROM pg_namespace, aclexplode(nspacl)
 WHERE nspname = 'public' AND privilege_type = 'USAGE' AND grantee <> 0 AND grantee <> nspowner
 """
 
+# What a person has given up stays so: the new version has parked it again, if it cannot apply it either.
+_KEEP_DECISIONS: LiteralString = """
+UPDATE {}.inbox_parked AS anew
+SET state = 'discarded', discarded_reason = live.discarded_reason, discarded_at = live.discarded_at
+FROM public.inbox_parked AS live
+WHERE live.state = 'discarded' AND live.consumer = anew.consumer
+  AND (live.event_id = anew.event_id
+       OR live.event_id IS NULL AND anew.event_id IS NULL
+          AND (live.topic, live.partition, live."offset") = (anew.topic, anew.partition, anew."offset"))
+"""
+
 _LEFT: LiteralString = "SELECT nspname FROM pg_namespace WHERE nspname LIKE %s ORDER BY 1"
 _MADE_OF: LiteralString = "SELECT obj_description(to_regnamespace(%s), 'pg_namespace')"
 _REVISION: LiteralString = "SELECT version_num FROM alembic_version"
@@ -97,6 +108,7 @@ def switch(database: Database, schema: str) -> Version:
     try:
         with database.transaction():
             database.execute("SELECT set_config('lock_timeout', %s, true)", [f"{int(WAIT_SECONDS * 1000)}ms"])
+            _run(database, _KEEP_DECISIONS, schema)
             for table in TABLES:
                 _run(database, "DROP TABLE public.{}", table)
                 for part in [table, *_column(database, _PARTS, f"{schema}.{table}")]:

@@ -29,7 +29,7 @@ def build(
     With a ``rebuild_schema`` it fills that version instead of the live one: from the first event on, in a group of its
     own, behind an inbox of its own that answers to the live consumer's name, since it will be that one's.
     """
-    DedupWindow.checked(settings.dedup_window_days, settings.longest_replay_days)
+    window = DedupWindow.checked(settings.dedup_window_days, settings.longest_replay_days)
     return Consumer(
         kafka=kafka_consumer or build_kafka_consumer(settings),
         engine=engine or build_engine(settings, pool_size=1),
@@ -41,6 +41,9 @@ def build(
         read=count_orders.read,
         # Sums have no order, and an order's state follows its versions: later events need not wait.
         policy=Policy.SKIP,
+        # A version that is built from the first event on has an inbox that has forgotten nothing.
+        window=None if settings.rebuild_schema else window,
+        consumer=settings.consumer_group,
     )
 
 

@@ -29,7 +29,7 @@ def build(
     kafka_consumer: GroupMember | None = None,
 ) -> Consumer:
     """Make one member of billing's consumer group; its ``run`` blocks until stopped."""
-    DedupWindow.checked(settings.dedup_window_days, settings.longest_replay_days)
+    window = DedupWindow.checked(settings.dedup_window_days, settings.longest_replay_days)
     return Consumer(
         kafka=kafka_consumer or build_kafka_consumer(settings),
         engine=engine or _waking_engine(settings),
@@ -41,6 +41,7 @@ def build(
         read=bill_orders.read,
         # A bill's later events make no sense before its first: they wait.
         policy=Policy.HOLD,
+        window=window,
     )
 
 

@@ -66,7 +66,7 @@ def build_consumer(
     kafka_consumer: GroupMember | None = None,
 ) -> Consumer:
     """Make one member of the group that hears billing; its ``run`` blocks until stopped."""
-    DedupWindow.checked(settings.dedup_window_days, settings.longest_replay_days)
+    window = DedupWindow.checked(settings.dedup_window_days, settings.longest_replay_days)
     return Consumer(
         kafka=kafka_consumer
         or GroupMember(
@@ -86,6 +86,7 @@ def build_consumer(
         batch_size=settings.batch_size,
         read=settle_orders.read,
         policy=Policy.HOLD,
+        window=window,
     )
 
 

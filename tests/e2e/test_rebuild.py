@@ -11,6 +11,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from confluent_kafka import Producer
 
 from infra.local.errors import StackError
 from infra.replay.group import Group
@@ -126,6 +127,29 @@ def test_a_model_rebuilt_under_load_equals_a_recomputation(system: System) -> No
         for service in ("orders", "billing")
     )
     assert known == written
+
+
+def test_the_parking_lot_of_the_new_version_is_the_live_consumers(system: System) -> None:
+    """Poison is parked again under the live consumer's name, and what a person has given up stays so."""
+    topic = system.deployment.topics["ORDERS_TOPIC"]
+    producer = Producer({"bootstrap.servers": kafka(system)})
+    for key in ("given-up", "waits"):
+        producer.produce(topic, b"?", key, headers=[("ce_id", b"no id")])
+    producer.flush(30)
+
+    def entries() -> list[dict[str, Any]]:
+        return system.rows("analytics", "SELECT consumer, state, discarded_reason FROM inbox_parked ORDER BY key")
+
+    eventually(lambda: len(entries()) == 2, 60, "parked poison")
+    system.rows(
+        "analytics",
+        "UPDATE inbox_parked SET state = 'discarded', discarded_reason = 'broken', discarded_at = now() "
+        "WHERE key = 'given-up' RETURNING 1",
+    )
+    before = entries()
+    rebuild(system.deployment, kafka(system), said)
+    assert entries() == before
+    assert [entry["consumer"] for entry in before] == [live(system).name] * 2
 
 
 def test_roles_can_do_in_the_new_version_what_they_could_in_the_old(system: System) -> None:

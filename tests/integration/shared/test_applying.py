@@ -2,6 +2,9 @@
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID, uuid4
 
 import pytest
 from sqlalchemy import Connection, Engine, text
@@ -9,7 +12,10 @@ from sqlalchemy.exc import OperationalError, ProgrammingError
 
 from shared import database
 from shared.applying import Applier, CulpritError, Handler, Outcome, read_payload
+from shared.clock import utc_now
 from shared.consumer_parking import MOST_TRIES, Parking, Policy
+from shared.dedup_window import DedupWindow
+from shared.envelope import Envelope
 from shared.errors import PermanentError, TransientError
 from shared.inbox import DatabaseInbox, Delivery
 from shared.receiving import Received
@@ -75,6 +81,65 @@ def test_poison_of_any_kind_is_parked_and_its_neighbours_are_applied(consuming: 
     value = spoiled.envelope.payload if isinstance(spoiled, Delivery) else spoiled.value
     assert (entry.payload and bytes(entry.payload)) == value
     assert entry.error
+
+
+def aged(aggregate_id: str, days: float) -> Envelope:
+    """Return an event whose id says that it was made so many days ago."""
+    milliseconds = round((utc_now() - timedelta(days=days)).timestamp() * 1000)
+    event_id = UUID(int=milliseconds << 80 | uuid4().int & (1 << 80) - 1 & ~(0xF << 76) | 7 << 76)
+    return replace(event(aggregate_id, 1), event_id=event_id)
+
+
+def within(days: int, *, window: bool = True) -> Applier:
+    return Applier(
+        inbox=DatabaseInbox("test"),
+        handler=write_effects,
+        parking=PARKING,
+        read=read_payload,
+        window=DedupWindow(days) if window else None,
+    )
+
+
+def test_an_event_older_than_the_window_is_parked_and_never_applied(consuming: Engine) -> None:
+    """However often it comes; others of any age inside of the window, or ahead of time, are."""
+    log, old = Log(), aged("old", 15)
+    batch = [log.message(old), log.message(aged("young", 13)), log.message(aged("ahead", -400)), log.message(old)]
+    with database.transaction(consuming) as connection:
+        outcome = within(14).together(connection, batch)
+    assert [entry.topic for entry in outcome.parked] == ["orders.events"]
+    with database.transaction(consuming) as connection:
+        assert within(14).together(connection, [log.message(old)]) == Outcome()
+    assert effects(consuming) == [("young", 1), ("ahead", 1)]
+    assert recorded(consuming) == {("young", 1), ("ahead", 1)}
+    with consuming.connect() as connection:
+        error = connection.execute(text("SELECT error FROM inbox_parked")).scalar_one()
+    assert "older than the 14 days" in error
+
+
+def test_an_old_event_that_the_inbox_still_knows_is_a_duplicate(consuming: Engine) -> None:
+    """A day that is not dropped yet is as good as one inside of the window."""
+    log, old = Log(), aged("old", 15)
+    with database.transaction(consuming) as connection:
+        within(30).together(connection, [log.message(old)])
+    with database.transaction(consuming) as connection:
+        assert within(14).together(connection, [log.message(old)]) == Outcome()
+    assert (effects(consuming), lot(consuming)) == ([("old", 1)], [])
+
+
+def test_a_redrive_is_never_too_old(consuming: Engine) -> None:
+    """The entry has been the event's mark all the time, so nobody can have applied it meanwhile."""
+    old = Log().message(aged("old", 90))
+    with database.transaction(consuming) as connection:
+        within(14).together(connection, [old])
+    with database.transaction(consuming) as connection:
+        within(14).again(connection, old)
+    assert effects(consuming) == [("old", 1)]
+
+
+def test_a_version_built_from_the_first_event_on_takes_events_of_any_age(consuming: Engine) -> None:
+    with database.transaction(consuming) as connection:
+        within(14, window=False).together(connection, [Log().message(aged("old", 900))])
+    assert effects(consuming) == [("old", 1)]
 
 
 def test_headers_come_out_of_the_lot_as_they_went_in(consuming: Engine) -> None:

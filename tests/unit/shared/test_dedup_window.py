@@ -1,5 +1,8 @@
 """For how long an event may come again, by the time in its own id."""
 
+import os
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from uuid import UUID, uuid4
 
@@ -47,3 +50,23 @@ def test_a_window_shorter_than_the_longest_replay_stops_the_start_and_says_what_
     with pytest.raises(ConfigurationError, match=r"Set DEDUP_WINDOW_DAYS to 7 or more, or LONGEST_REPLAY_DAYS to 3"):
         DedupWindow.checked(3, 7)
     assert DedupWindow.checked(7, 7) == DedupWindow(7)
+
+
+@pytest.mark.parametrize("service", ["orders", "billing", "analytics"])
+def test_a_consumer_does_not_start_with_such_settings(service: str) -> None:
+    """It ends as with every setting that is wrong, before it connects to anything."""
+    done = subprocess.run(
+        [sys.executable, "-m", f"services.{service}", "consumer"],
+        env={
+            **os.environ,
+            "DATABASE_URL": "postgresql+psycopg://nobody@127.0.0.1:1/nowhere",
+            "KAFKA_BOOTSTRAP_SERVERS": "127.0.0.1:1",
+            "DEDUP_WINDOW_DAYS": "6",
+        },
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 78
+    assert "DEDUP_WINDOW_DAYS=6 is shorter than LONGEST_REPLAY_DAYS=7" in done.stderr
