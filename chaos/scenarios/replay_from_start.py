@@ -1,4 +1,4 @@
-"""Billing and analytics read their topics from the beginning again, twice, under load."""
+"""Billing and analytics each read their topics from the beginning again, twice, under load."""
 
 from gettext import gettext as _
 
@@ -18,7 +18,7 @@ SCENARIO = Scenario(
         Act(
             at=0.3,
             title=_("Back to the start"),
-            story=_("Billing goes back to offset 0 twice, then analytics, while orders keep coming."),
+            story=_("Billing goes back to offset 0 twice, then analytics twice, while orders keep coming."),
             faults=(
                 Replay(
                     name="billing-replayed-from-the-start",
@@ -28,6 +28,7 @@ SCENARIO = Scenario(
                 Replay(
                     name="analytics-replayed-from-the-start",
                     group="analytics",
+                    rounds=2,
                 ),
             ),
         ),

@@ -69,6 +69,10 @@ class Group:
         found = Marks(self.kafka).committed(self.name, self.places())
         return {place: offset for place, offset in found.items() if offset is not None}
 
+    def ends(self) -> dict[Place, int]:
+        """Return where the log of each partition ends now."""
+        return dict(Marks(self.kafka).ends(self.places()))
+
     @contextmanager
     def stopped(self, report: Report) -> Iterator[None]:
         """Keep the group without members. Those that ran, or tried to, are started again at the end in any case."""

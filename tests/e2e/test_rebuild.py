@@ -81,7 +81,7 @@ def recomputed(system: System) -> Figures:
         "states": system.rows("orders", "SELECT state, count(*) AS orders FROM orders GROUP BY state ORDER BY state"),
         "days": system.rows(
             "orders",
-            "SELECT created_at::date AS day, currency, state, count(*) AS orders FROM orders "
+            "SELECT placed_at::date AS day, currency, state, count(*) AS orders FROM orders "
             "GROUP BY day, currency, state ORDER BY day, currency, state",
         ),
         "skus": system.rows(
