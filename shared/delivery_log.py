@@ -18,29 +18,26 @@ def batch_lines(
     held: Sequence[Received] = (),
 ) -> Iterator[dict[str, Any]]:
     """Yield, for each topic of a batch, the fields of its log line. What is in none of the others is a duplicate."""
-    kinds = {"applied": _places(applied), "parked": _places(parked), "held": _places(held)}
-    by_topic: dict[str, list[Received]] = defaultdict(list)
-    for received in batch:
-        by_topic[received.topic].append(received)
-    for topic, deliveries in by_topic.items():
-        by_kind: dict[str, list[Received]] = {"applied": [], "duplicates": [], "parked": [], "held": []}
-        for received in deliveries:
-            by_kind[_kind(received, kinds)].append(received)
-        # What happens rarely is mentioned only where it happens.
-        told = {kind: _offsets(found) for kind, found in by_kind.items() if found or kind == "duplicates"}
-        told.pop("applied", None)
+    kinds = {"applied": _offsets(applied), "parked": _offsets(parked), "held": _offsets(held)}
+    first = {received.topic: received for received in reversed(batch)}
+    for topic, partitions in _offsets(batch).items():
+        told = {kind: found.get(topic, {}) for kind, found in kinds.items()}
+        told["duplicates"] = _without(partitions, told.values())
+        counts = {kind: sum(map(len, found.values())) for kind, found in told.items()}
+        # What happens rarely is mentioned only where it happens, and what is in no list was applied.
+        listed = [kind for kind in ("duplicates", "parked", "held") if counts[kind] or kind == "duplicates"]
         yield {
             "topic": topic,
-            "member": deliveries[0].member,
-            "generation": deliveries[0].generation,
-            "applied": len(by_kind["applied"]),
-            **{kind: len(by_kind[kind]) for kind in told},
+            "member": first[topic].member,
+            "generation": first[topic].generation,
+            "applied": counts["applied"],
+            **{kind: counts[kind] for kind in listed},
             "partitions": {
                 str(partition): {
                     "offsets": ranges(offsets),
-                    **{kind: ranges(found.get(partition, ())) for kind, found in told.items()},
+                    **{kind: ranges(told[kind].get(partition, ())) for kind in listed},
                 }
-                for partition, offsets in sorted(_offsets(deliveries).items())
+                for partition, offsets in sorted(partitions.items())
             },
         }
 
@@ -56,17 +53,19 @@ def ranges(numbers: Iterable[int]) -> list[list[int]]:
     return folded
 
 
-def _kind(received: Received, kinds: dict[str, set[tuple[str, int, int]]]) -> str:
-    place = (received.topic, received.partition, received.offset)
-    return next((kind for kind, places in kinds.items() if place in places), "duplicates")
+Offsets = dict[int, list[int]]
+"""By partition."""
 
 
-def _places(deliveries: Iterable[Received]) -> set[tuple[str, int, int]]:
-    return {(d.topic, d.partition, d.offset) for d in deliveries}
-
-
-def _offsets(deliveries: Iterable[Received]) -> dict[int, list[int]]:
-    offsets: dict[int, list[int]] = defaultdict(list)
+def _offsets(deliveries: Iterable[Received]) -> dict[str, Offsets]:
+    offsets: dict[str, Offsets] = defaultdict(lambda: defaultdict(list))
     for delivery in deliveries:
-        offsets[delivery.partition].append(delivery.offset)
+        offsets[delivery.topic][delivery.partition].append(delivery.offset)
     return offsets
+
+
+def _without(partitions: Offsets, others: Iterable[Offsets]) -> Offsets:
+    return {
+        partition: list(set(offsets).difference(*(other.get(partition, ()) for other in others)))
+        for partition, offsets in partitions.items()
+    }

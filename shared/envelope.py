@@ -111,23 +111,23 @@ def _headers_of_type(type: str, source: str, dataschema: str, aggregate_type: st
     )
 
 
-def from_message(headers: Iterable[tuple[str, str | bytes | None]] | None, value: bytes | None) -> Envelope:
+def from_message(headers: Iterable[tuple[str, bytes | None]] | None, value: bytes | None) -> Envelope:
     """Read an event back from a message. Raises PermanentError that names what is missing or broken."""
     if value is None:
         raise PermanentError("the message has no value")
     try:
-        attributes = {name: _text(raw) for name, raw in headers or () if raw is not None}
+        attributes = {name: raw.decode() for name, raw in headers or () if raw is not None}
         read = Envelope(
-            event_id=UUID(attributes["ce_id"]),
-            type=attributes["ce_type"],
-            source=attributes["ce_source"],
-            aggregate_type=attributes["ce_aggregatetype"],
-            aggregate_id=attributes["ce_subject"],
-            aggregate_version=int(attributes["ce_aggregateversion"]),
-            dataschema=attributes["ce_dataschema"],
-            payload=value,
-            occurred_at=datetime.fromisoformat(attributes["ce_time"]),
-            traceparent=attributes.get("traceparent"),
+            UUID(attributes["ce_id"]),
+            attributes["ce_type"],
+            attributes["ce_source"],
+            attributes["ce_aggregatetype"],
+            attributes["ce_subject"],
+            int(attributes["ce_aggregateversion"]),
+            attributes["ce_dataschema"],
+            value,
+            datetime.fromisoformat(attributes["ce_time"]),
+            attributes.get("traceparent"),
         )
     except KeyError as error:
         raise PermanentError(f"the message has no header {error.args[0]}") from error
@@ -170,7 +170,3 @@ def _check(envelope: Envelope) -> None:
         raise PermanentError("the header ce_subject is empty, so the aggregate is not known")
     if "\0" in envelope.aggregate_id or "\0" in envelope.type or "\0" in envelope.aggregate_type:
         raise PermanentError("a header of the message has a NUL character")
-
-
-def _text(raw: str | bytes) -> str:
-    return raw if isinstance(raw, str) else raw.decode()

@@ -6,7 +6,7 @@ What the client reports instead of a message is waited out, or ends the process 
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, cast
 
 from confluent_kafka import Consumer as KafkaConsumer
 from confluent_kafka import KafkaError, KafkaException, Message
@@ -120,13 +120,14 @@ def _read_message(message: Message, member: str, generation: int) -> Received:
     key, value = message.key(), message.value()
     assert not isinstance(key, str)
     assert not isinstance(value, str)
-    return read(Place(topic, partition, offset, member, generation), key, _headers(message), value)
+    return read(Place(topic, partition, offset, member, generation), key, headers_of(message), value)
 
 
-def _headers(message: Message) -> Headers:
+def headers_of(message: Message) -> Headers:
+    """Return a received message's headers; none where a name is not text."""
     try:
         given = message.headers() or ()
     except UnicodeDecodeError:  # a name that is not UTF-8: the client gives none of them
         return ()
-    pairs = given.items() if isinstance(given, dict) else given
-    return tuple((name, value.encode() if isinstance(value, str) else value) for name, value in pairs)
+    # A message that was received has them as the client read them: pairs of a name and bytes.
+    return cast(Headers, tuple(given))

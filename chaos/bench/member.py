@@ -25,6 +25,7 @@ from services.billing import wiring
 from services.billing.settings import Settings
 from shared import envelope, events, logs
 from shared.inbox import DatabaseInbox, Delivery, Inbox
+from shared.receiving import headers_of
 from shared.settings import read
 
 NAME = "billing"
@@ -99,8 +100,7 @@ def decode_only(settings: Settings, counted: Callable[[Inbox], Counted], stop: t
     while not stop.is_set():
         messages = kafka.consume(settings.batch_size, 0.5)
         for message in messages:
-            headers = message.headers()
-            event = envelope.from_message(headers.items() if isinstance(headers, dict) else headers, message.value())
+            event = envelope.from_message(headers_of(message), message.value())
             events.decode(event.type, event.payload)
         count.count(len(messages))
     kafka.close()

@@ -30,7 +30,14 @@ class Sample:
     def delivery(self, offset: int = 0, payload: str | None = None) -> Delivery:
         """Return it as a consumer has it from the log."""
         written = (self.payload if payload is None else payload).encode()
-        return Delivery(from_message(self.headers.items(), written), self.channel, 0, offset, "member", 1)
+        return Delivery(
+            from_message([(name, text.encode()) for name, text in self.headers.items()], written),
+            self.channel,
+            0,
+            offset,
+            "member",
+            1,
+        )
 
     def with_more_fields(self) -> str:
         """Return the payload as a newer producer might write it, which has added fields everywhere."""
