@@ -6,6 +6,7 @@ import json
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict
+from datetime import datetime
 from gettext import gettext as _
 from pathlib import Path
 from textwrap import shorten
@@ -23,7 +24,7 @@ GRAVE = (Answer.BROKEN, Answer.UNKNOWN, Answer.WARNING)
 
 def write(verdict: Verdict, directory: Path) -> None:
     """Write both files into an existing directory, over those of an earlier verdict."""
-    document = json.dumps(to_document(verdict), ensure_ascii=False, indent=2, default=str)
+    document = json.dumps(to_document(verdict), ensure_ascii=False, indent=2, default=_plain)
     (directory / "verdict.json").write_text(document + "\n", encoding="utf-8")
     (directory / "verdict.txt").write_text(to_text(verdict) + "\n", encoding="utf-8")
 
@@ -31,6 +32,10 @@ def write(verdict: Verdict, directory: Path) -> None:
 def to_document(verdict: Verdict) -> dict[str, Any]:
     """Return the verdict as plain data."""
     return {**asdict(verdict), "exit_code": verdict.exit_code}
+
+
+def _plain(value: object) -> str:
+    return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def to_text(verdict: Verdict) -> str:
@@ -70,7 +75,7 @@ def _told(story: Story, grave: Sequence[Result]) -> list[str]:
 
 
 def _headline(verdict: Verdict) -> str:
-    without = _(", without {guard}").format(guard=verdict.guard_off) if verdict.guard_off else ""
+    without = _(", variant {guard}").format(guard=verdict.guard_off) if verdict.guard_off else ""
     return _("{status}: {scenario}{without} (run {run}, seed {seed})").format(
         status=verdict.status, scenario=verdict.scenario, without=without, run=verdict.run, seed=verdict.seed
     )

@@ -14,7 +14,7 @@ import pytest
 from chaos.checker.canary import Canary, Fate
 from chaos.checker.finding import Family
 from chaos.checker.result import Recovery
-from chaos.checker.verdict import Answer, Result, Status, judge, judge_and_write, status_of, write
+from chaos.checker.verdict import Answer, Result, Status, judge, judge_and_write, status_of, to_document, write
 from chaos.specimens import History, every_shape
 from tests.conftest import eventually
 
@@ -270,6 +270,19 @@ def test_a_killed_checker_leaves_unknown(tmp_path: Path) -> None:
     assert left["status"] == "UNKNOWN"
     assert left["exit_code"] == 2
     assert {result["answer"] for result in left["results"]} == {"unknown", "not applicable"}
+
+
+def test_every_field_of_the_verdict_is_documented(tmp_path: Path) -> None:
+    """Programs read verdict.json by the page about it, so the page has to name all of it."""
+    document = to_document(judge(an_older_generation(fencing=True).write(tmp_path)))
+    page = (Path(__file__).parents[3] / "docs/evidence-format.md").read_text().partition("## verdict.json")[2]
+    story = document["stories"][0]
+    parts = [
+        document, document["recovery"], story, story["turning"], document["results"][0], document["canaries"][0],
+        *story["moments"], *(example for result in document["results"] for example in result["counterexamples"]),
+    ]  # fmt: skip
+
+    assert {field for part in parts for field in part if f"`{field}`" not in page} == set()
 
 
 def test_violations_beyond_the_first_are_counted(tmp_path: Path) -> None:
