@@ -27,6 +27,7 @@ VERBS: Mapping[str, str] = {
     "parked": "infra.cli.parked:parked",
     "relay": "infra.cli.relay:relay",
     "replay": "infra.cli.replay:replay",
+    "retention": "infra.cli.retention:retention",
     "chaos": "infra.cli.chaos:chaos",
     "load": "infra.cli.load:load",
     "bench": "infra.cli.bench:bench",

@@ -49,6 +49,11 @@ _CONSUME: Rights = {
     "inbox_parked": _ALL,
     "inbox_attempts": _ALL,
 }
+_PURGE_INBOX: Rights = {
+    # Days are made and dropped by functions; what was given up is deleted, and what was done is noted.
+    "inbox_parked": ("SELECT", "UPDATE (state)", "DELETE"),
+    "retention_run": _CHANGE,
+}
 _WATCH_OUTBOX: Rights = {
     "outbox": _READ,
     "relay_position": _READ,
@@ -59,7 +64,9 @@ _WATCH_OUTBOX: Rights = {
 }
 _PURGE_OUTBOX: Rights = {
     **_WATCH_OUTBOX,
+    **_PURGE_INBOX,
     "outbox": ("SELECT", "DELETE"),
+    "outbox_parked": ("SELECT", "UPDATE (state, tries, discarded_reason, discarded_at)", "DELETE"),
     "outbox_purged": _CHANGE,
 }
 """No relay may delete an event, and whoever deletes them cannot move a position."""
@@ -126,7 +133,7 @@ GRANTS: Mapping[str, Mapping[str, Rights]] = MappingProxyType(
                 "ordered_skus": _ALL,
                 "order_state": _ALL,
             },
-            "analytics_housekeeper": {},
+            "analytics_housekeeper": _PURGE_INBOX,
         },
         "notifications": {"notifications_worker": {"sent_email": _CHANGE}},
     }

@@ -1,5 +1,6 @@
 """``python -m services.analytics consumer|api|housekeeper|rebuild``: a member, the API, the chores, a new version."""
 
+import json
 import os
 import sys
 
@@ -36,7 +37,14 @@ def keep_house(settings: Settings) -> None:
     sys.exit(housekeeping.build(settings).run())
 
 
-ROLES = {"consumer": consume, "api": serve, "housekeeper": keep_house}
+def purge(settings: Settings) -> None:
+    """Delete what is too old, now, and print as JSON what was done."""
+    from services.analytics import housekeeping
+
+    json.dump(housekeeping.purge(settings)(), sys.stdout)
+
+
+ROLES = {"consumer": consume, "api": serve, "housekeeper": keep_house, "retention": purge}
 
 
 def main() -> None:

@@ -17,13 +17,10 @@ from typing import Any, Final, LiteralString
 from psycopg import Connection, sql
 from psycopg.errors import LockNotAvailable
 
-from services.analytics.tables import metadata
+from services.analytics.tables import VERSION
 from shared.errors import RefusedError
 
 Database = Connection[tuple[Any, ...]]
-
-TABLES: Final = tuple(sorted(metadata.tables))
-"""What a version consists of."""
 
 PREFIX: Final = "rebuild_"
 WAIT_SECONDS: Final = 10.0
@@ -86,7 +83,7 @@ def begin(database: Database) -> Version:
         database.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(schema)))
         for role in _column(database, _WHO):
             _run(database, "GRANT USAGE ON SCHEMA {} TO {}", schema, role)
-        for table in TABLES:
+        for table in VERSION:
             _make(database, schema, table)
         # Of which revision it is: a migration in between would be undone by the switch.
         comment = sql.SQL("COMMENT ON SCHEMA {} IS {}")
@@ -109,7 +106,7 @@ def switch(database: Database, schema: str) -> Version:
         with database.transaction():
             database.execute("SELECT set_config('lock_timeout', %s, true)", [f"{int(WAIT_SECONDS * 1000)}ms"])
             _run(database, _KEEP_DECISIONS, schema)
-            for table in TABLES:
+            for table in VERSION:
                 _run(database, "DROP TABLE public.{}", table)
                 for part in [table, *_column(database, _PARTS, f"{schema}.{table}")]:
                     _run(database, "ALTER TABLE {}.{} SET SCHEMA public", schema, part)

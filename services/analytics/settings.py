@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from shared.dedup_window import DEDUP_WINDOW_DAYS, LONGEST_REPLAY_DAYS
 from shared.kafka import GROUP_PROTOCOLS
+from shared.retention import DISCARDED_KEPT_DAYS
 from shared.settings import setting
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
@@ -30,6 +31,9 @@ class Settings:
     )
     longest_replay_days: int = setting(
         LONGEST_REPLAY_DAYS, help="how far back a replay may reach; at most dedup_window_days", minimum=0
+    )
+    discarded_kept_days: int = setting(
+        DISCARDED_KEPT_DAYS, help="how many days an entry that was given up stays in a parking lot", minimum=1
     )
     instance: str = setting("analytics", help="the process's name in logs and in the database's activity view")
     admin_token_file: str = setting("", help="file with the bearer token of /admin; empty: no such endpoints")

@@ -6,6 +6,7 @@ from sqlalchemy import BigInteger, Column, Date, Integer, MetaData, Table, Text,
 
 from shared.inbox import inbox_table
 from shared.inbox_parking import inbox_parking_tables
+from shared.retention import retention_table
 
 metadata: Final = MetaData()
 
@@ -68,3 +69,8 @@ Day and currency are known once its OrderPlaced has been applied, and so is its 
 
 inbox: Final = inbox_table(metadata)
 inbox_parking: Final = inbox_parking_tables(metadata)
+
+VERSION: Final = tuple(sorted(metadata.tables))
+"""What a version of the read model consists of, and a rebuild makes anew."""
+
+retention_table(metadata)

@@ -37,6 +37,13 @@ def keep_house() -> None:
     sys.exit(housekeeping.build(settings).run())
 
 
+def purge() -> None:
+    """Delete what is too old, now, and print as JSON what was done."""
+    from services.billing import housekeeping
+
+    json.dump(housekeeping.purge(_settings())(), sys.stdout)
+
+
 def states() -> None:
     """Print the states of a bill as data. Needs no settings."""
     from services.billing.bill_states import BILL
@@ -44,7 +51,7 @@ def states() -> None:
     json.dump(asdict(BILL), sys.stdout)
 
 
-ROLES = {"consumer": consume, "api": serve, "housekeeper": keep_house, "states": states}
+ROLES = {"consumer": consume, "api": serve, "housekeeper": keep_house, "retention": purge, "states": states}
 
 
 def _settings() -> Settings:

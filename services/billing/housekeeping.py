@@ -1,5 +1,6 @@
 """Put billing's housekeeper together: what it does by the clock, and the notes it takes."""
 
+from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from typing import Final
@@ -11,6 +12,7 @@ from sqlalchemy import Engine
 from services.billing.mails import Patience, Reminder
 from services.billing.remind_mails import MailReminder
 from services.billing.settings import Settings
+from shared import retention
 from shared.celery import queue_client
 from shared.database import create_engine
 from shared.housekeeper import Chore, housekeeper
@@ -32,6 +34,7 @@ def build(settings: Settings, *, engine: Engine | None = None) -> Worker:
         chores=[
             Chore("billing.remind_mails", settings.mail_check_seconds, reminder.run),
             Chore("billing.inbox_days", EVERY_SECONDS, partial(make_days, engine)),
+            Chore("billing.retention", retention.EVERY_SECONDS, purge(settings)),
         ],
         notes={MAILS_SETTLED: reminder.settled},
     )
@@ -60,3 +63,10 @@ def build_reminder(settings: Settings, engine: Engine) -> MailReminder:
 
     patience = Patience(settings.mail_overdue_seconds, settings.mail_overdue_ceiling_seconds, settings.mail_reminders)
     return MailReminder(engine, patience, waiting_in_queue=waiting_in_queue, send=send)
+
+
+def purge(settings: Settings) -> Callable[[], dict[str, object]]:
+    """Return the deletion of what is too old, by this service's rules. Raises ConfigurationError for wrong ones."""
+    rules = retention.Rules.checked(settings.dedup_window_days, settings.outbox_kept_days, settings.discarded_kept_days)
+    access = (settings.database_url, settings.database_password_file, settings.instance)
+    return partial(retention.chore, access, rules, outbox=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from shared.dedup_window import DEDUP_WINDOW_DAYS, LONGEST_REPLAY_DAYS
 from shared.kafka import GROUP_PROTOCOLS
+from shared.retention import DISCARDED_KEPT_DAYS, OUTBOX_KEPT_DAYS
 from shared.settings import setting
 
 LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR")
@@ -21,6 +22,14 @@ class Settings:
     )
     longest_replay_days: int = setting(
         LONGEST_REPLAY_DAYS, help="how far back a replay may reach; at most dedup_window_days", minimum=0
+    )
+    outbox_kept_days: int = setting(
+        OUTBOX_KEPT_DAYS,
+        help="how many days a published event stays in the outbox, for rewinds",
+        minimum=0,
+    )
+    discarded_kept_days: int = setting(
+        DISCARDED_KEPT_DAYS, help="how many days an entry that was given up stays in a parking lot", minimum=1
     )
     group_protocol: str = setting("consumer", help="Kafka's group protocol", choices=GROUP_PROTOCOLS)
     max_poll_interval_seconds: float = setting(

@@ -29,6 +29,7 @@ from shared.cdc import cdc_tables
 from shared.inbox import inbox_table
 from shared.inbox_parking import inbox_parking_tables
 from shared.outbox import outbox_table, relay_tables
+from shared.retention import retention_table
 
 metadata: Final = MetaData()
 
@@ -120,3 +121,4 @@ relay: Final = relay_tables(metadata)
 cdc: Final = cdc_tables(metadata)
 inbox: Final = inbox_table(metadata)
 inbox_parking: Final = inbox_parking_tables(metadata)
+retention_run: Final = retention_table(metadata)

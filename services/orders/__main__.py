@@ -44,6 +44,13 @@ def housekeeper() -> None:
     sys.exit(housekeeping.build(settings).run())
 
 
+def retention() -> None:
+    """Delete what is too old, now, and print as JSON what was done."""
+    from services.orders import housekeeping
+
+    json.dump(housekeeping.purge(read(HousekeeperSettings, os.environ))(), sys.stdout)
+
+
 def openapi() -> None:
     """Print the API's description. Needs no settings."""
     from services.orders import openapi as described
@@ -58,7 +65,14 @@ def states() -> None:
     json.dump(asdict(ORDER), sys.stdout)
 
 
-ROLES = {"api": api, "consumer": consumer, "housekeeper": housekeeper, "openapi": openapi, "states": states}
+ROLES = {
+    "api": api,
+    "consumer": consumer,
+    "housekeeper": housekeeper,
+    "retention": retention,
+    "openapi": openapi,
+    "states": states,
+}
 
 
 def main() -> None:

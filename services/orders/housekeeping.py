@@ -1,8 +1,10 @@
 """Put orders' housekeeper together: what it does by the clock."""
 
+from collections.abc import Callable
 from functools import partial
 
 from services.orders.settings import HousekeeperSettings
+from shared import retention
 from shared.database import create_engine
 from shared.housekeeper import Chore, housekeeper
 from shared.inbox_partitions import EVERY_SECONDS, make_days
@@ -12,5 +14,15 @@ from shared.queue_worker import Worker
 def build(settings: HousekeeperSettings) -> Worker:
     """Make the housekeeper; its ``run`` blocks until stopped."""
     engine = create_engine(settings.database_url, settings.database_password_file, settings.instance, pool_size=1)
-    chores = [Chore("orders.inbox_days", EVERY_SECONDS, partial(make_days, engine))]
+    chores = [
+        Chore("orders.inbox_days", EVERY_SECONDS, partial(make_days, engine)),
+        Chore("orders.retention", retention.EVERY_SECONDS, purge(settings)),
+    ]
     return housekeeper(settings.instance, settings.redis_url, settings.housekeeping_queue, chores)
+
+
+def purge(settings: HousekeeperSettings) -> Callable[[], dict[str, object]]:
+    """Return the deletion of what is too old, by this service's rules. Raises ConfigurationError for wrong ones."""
+    rules = retention.Rules.checked(settings.dedup_window_days, settings.outbox_kept_days, settings.discarded_kept_days)
+    access = (settings.database_url, settings.database_password_file, settings.instance)
+    return partial(retention.chore, access, rules, outbox=True)

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from shared.dedup_window import DEDUP_WINDOW_DAYS, LONGEST_REPLAY_DAYS
 from shared.kafka import GROUP_PROTOCOLS
+from shared.retention import DISCARDED_KEPT_DAYS, OUTBOX_KEPT_DAYS
 from shared.settings import setting
 
 
@@ -59,6 +60,17 @@ class HousekeeperSettings:
     database_password_file: str = setting("", help="file with the password of the role; empty: no password")
     instance: str = setting("orders-housekeeper-1", help="name of this process in logs and in the database")
     log_level: str = setting("INFO", help="least level logged", choices=("DEBUG", "INFO", "WARNING", "ERROR"))
+    dedup_window_days: int = setting(
+        DEDUP_WINDOW_DAYS, help="how many days the inbox knows what it has seen; older events are refused", minimum=1
+    )
+    outbox_kept_days: int = setting(
+        OUTBOX_KEPT_DAYS,
+        help="how many days a published event stays in the outbox, for rewinds",
+        minimum=0,
+    )
+    discarded_kept_days: int = setting(
+        DISCARDED_KEPT_DAYS, help="how many days an entry that was given up stays in a parking lot", minimum=1
+    )
     redis_url: str = setting("redis://127.0.0.1:6379/0", help="the queue's Redis")
     housekeeping_queue: str = setting("orders.housekeeping", help="the housekeeper's own queue")
     metrics_host: str = setting("127.0.0.1", help="address of /metrics")

@@ -35,6 +35,7 @@ from shared.cdc import cdc_tables
 from shared.inbox import inbox_table
 from shared.inbox_parking import inbox_parking_tables
 from shared.outbox import outbox_table, relay_tables
+from shared.retention import retention_table
 
 metadata = MetaData()
 
@@ -75,6 +76,7 @@ relay_tables(metadata)
 cdc_tables(metadata)
 inbox_table(metadata)
 inbox_parking_tables(metadata)
+retention_table(metadata)
 
 
 def limit_waiting(connection: Connection, seconds: float) -> None:

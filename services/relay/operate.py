@@ -12,9 +12,10 @@ from dataclasses import asdict, dataclass
 from datetime import datetime
 from typing import Any
 
-from services.relay import rebase, retention, rewind, standing
+from services.relay import rebase, rewind, standing
 from services.relay.position import Database
 from shared import database
+from shared import outbox_retention as retention
 from shared.settings import read, setting
 
 

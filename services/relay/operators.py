@@ -13,9 +13,7 @@ from psycopg.errors import DeadlockDetected, LockNotAvailable
 from services.relay.position import Database
 from shared import cdc
 from shared.errors import RefusedError
-
-_KEY: Final = 0x0CE_0B0C
-"""The advisory lock's key. Advisory locks are per database."""
+from shared.outbox_retention import OPERATORS_KEY
 
 WAIT_SECONDS: Final = 10.0
 
@@ -26,7 +24,7 @@ def alone(database: Database, wait_seconds: float = WAIT_SECONDS) -> Iterator[No
     try:
         with database.transaction():
             database.execute("SELECT set_config('lock_timeout', %s, true)", [f"{int(wait_seconds * 1000)}ms"])
-            database.execute("SELECT pg_advisory_xact_lock(%s)", [_KEY])
+            database.execute("SELECT pg_advisory_xact_lock(%s)", [OPERATORS_KEY])
             yield
     except (LockNotAvailable, DeadlockDetected) as error:
         raise RefusedError(
@@ -34,12 +32,6 @@ def alone(database: Database, wait_seconds: float = WAIT_SECONDS) -> Iterator[No
             "retention runs, or a transaction that has written events is still open; pg_stat_activity shows it by its "
             "xact_start. End it or wait, then try again."
         ) from error
-
-
-def try_alone(database: Database) -> bool:
-    """Within a transaction: keep other operators out until it ends, or say that one is at work."""
-    row = database.execute("SELECT pg_try_advisory_xact_lock(%s)", [_KEY]).fetchone()
-    return bool(row and row[0])
 
 
 def refuse_under_cdc(database: Database) -> None:

@@ -6,8 +6,8 @@ from contextlib import suppress
 import pytest
 from sqlalchemy import Engine, text
 
-from services.relay import retention
 from shared import database
+from shared import outbox_retention as retention
 from shared.errors import RefusedError
 from tests.conftest import eventually
 from tests.integration.relay.recording import Log
@@ -62,8 +62,32 @@ def test_parked_and_held_rows_stay_and_the_run_says_so(engine: Engine, outbox_ur
     purged = purge(outbox_url)
     assert (purged.deleted, left(engine)) == (18, [3, 7])
     assert purged.kept_because == (
-        "2 rows are parked, or held behind a parked one. Redrive or discard them: `once parked ls`.",
+        "2 rows are parked, held behind a parked one, or given up and still on record. Redrive or discard what waits: "
+        "`once parked ls`.",
     )
+
+
+def test_a_row_that_was_given_up_goes_with_its_entry_once_the_decision_is_old(engine: Engine, outbox_url: str) -> None:
+    """Not before, and never one that waits for a person, however old it is."""
+    write(engine, 20)
+    relay(outbox_url, Log()).drain_once()
+    with engine.begin() as connection:
+        connection.execute(
+            text(
+                "INSERT INTO outbox_parked (outbox_id, state, attempts, last_error, destination, lane, aggregate_type,"
+                " aggregate_id, discarded_at) SELECT id, CASE id WHEN 3 THEN 'parked' ELSE 'discarded' END, 1, 'why',"
+                " destination, lane, aggregate_type, aggregate_id,"
+                " CASE id WHEN 3 THEN NULL WHEN 7 THEN now() - interval '2 h' ELSE now() END"
+                " FROM outbox WHERE id IN (3, 7, 9)"
+            )
+        )
+    assert purge(outbox_url).deleted == 17
+    with database.connect(outbox_url, None, "housekeeper") as connection:
+        purged = retention.purge(connection, 0.0, 7, given_up_seconds=3600)
+    assert (purged.deleted, left(engine)) == (1, [3, 9])
+    with engine.connect() as connection:
+        entries = connection.execute(text("SELECT outbox_id FROM outbox_parked ORDER BY 1")).scalars().all()
+    assert entries == [3, 9]
 
 
 def test_while_a_rewind_is_on_its_way_nothing_is_deleted(engine: Engine, outbox_url: str) -> None:

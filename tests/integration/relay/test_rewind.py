@@ -8,10 +8,11 @@ import pytest
 from sqlalchemy import Engine, text
 
 from infra.cdc import slot
-from services.relay import retention, rewind
+from services.relay import rewind
 from services.relay.pace import Pace
 from services.relay.relay import Relay
 from shared import database
+from shared import outbox_retention as retention
 from shared.errors import RefusedError
 from shared.events import OrderConfirmed
 from shared.outbox import add, new_event

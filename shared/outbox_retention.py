@@ -1,7 +1,8 @@
 """Delete events that everybody has had for long enough.
 
 Invariant: only rows go that are published for certain: visible in the ``done`` of their own lane's position. An id says
-nothing of it (a late commit has a low one), and neither does a floor. Nothing that is parked or held goes.
+nothing of it (a late commit has a low one), and neither does a floor. Nothing that is parked or held goes; what a
+person has given up goes once the decision, too, is old enough.
 
 In batches, each a short transaction of its own, so writers, relays and vacuum are never kept waiting; killed between
 two, the next run goes on. Up to where rows have been deleted is noted, so that a rewind knows what is no longer there.
@@ -10,10 +11,14 @@ two, the next run goes on. Up to where rows have been deleted is noted, so that 
 from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
-from typing import LiteralString
+from typing import Any, Final, LiteralString
 
-from services.relay.operators import try_alone
-from services.relay.position import Database
+from psycopg import Connection
+
+Database = Connection[tuple[Any, ...]]
+
+OPERATORS_KEY: Final = 0x0CE_0B0C
+"""The advisory lock that keeps retention, rewind and rebase of one database apart. Such locks are per database."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +40,11 @@ judged AS (
 """
 
 _GO: LiteralString = """ AS published,
-    EXISTS (SELECT FROM outbox_parked WHERE outbox_id = next.id) AS parked
+    EXISTS (SELECT FROM outbox_parked WHERE outbox_id = next.id AND (state = 'discarded' AND discarded_at
+            < clock_timestamp() - make_interval(secs => %(given_up_seconds)s)) IS NOT TRUE) AS parked
   FROM next JOIN relay_lane USING (destination, lane) JOIN relay_position AS stand USING (position_id, destination)),
+given_up AS (
+  DELETE FROM outbox_parked USING judged WHERE outbox_id = judged.id AND old AND published AND NOT parked),
 gone AS (
   DELETE FROM outbox USING judged WHERE outbox.id = judged.id AND old AND published AND NOT parked
   RETURNING outbox.id, outbox.destination, outbox.occurred_at),
@@ -89,15 +97,26 @@ class _Kept:
             self.oldest, self.slowest = oldest, lane
 
 
-def purge(database: Database, older_than_seconds: float, batch: int = 5000) -> Purged:
-    """Delete what is older than that and published, and say what keeps the rest. May run beside everything else."""
+def purge(
+    database: Database, older_than_seconds: float, batch: int = 5000, given_up_seconds: float | None = None
+) -> Purged:
+    """Delete what is older than that and published, and say what keeps the rest. May run beside everything else.
+
+    Rows that were discarded longer than ``given_up_seconds`` ago go with their entry in the lot; None: they stay.
+    """
     deleted, after, kept = 0, 0, _Kept(0, Counter())
     while True:
         with database.transaction():
             if not try_alone(database):
                 return Purged(deleted, ("Another rewind, rebase or retention is at work: the next run goes on here.",))
             lanes = database.execute(
-                _NEXT + PUBLISHED + _GO, {"after": after, "batch": batch, "older_than_seconds": older_than_seconds}
+                _NEXT + PUBLISHED + _GO,
+                {
+                    "after": after,
+                    "batch": batch,
+                    "older_than_seconds": older_than_seconds,
+                    "given_up_seconds": given_up_seconds,
+                },
             ).fetchall()
         for destination, lane, last, _old, gone, parked, unpublished, oldest in lanes:
             after = max(after, int(str(last)))
@@ -111,6 +130,12 @@ def purge(database: Database, older_than_seconds: float, batch: int = 5000) -> P
         # Ids follow time closely enough: behind a whole batch of young rows there is nothing old worth a look.
         if not any(old for _destination, _lane, _last, old, *_counts in lanes):
             return Purged(deleted, tuple(_reasons(database, kept, deleted)))
+
+
+def try_alone(database: Database) -> bool:
+    """Within a transaction: keep other operators out until it ends, or say that one is at work."""
+    row = database.execute("SELECT pg_try_advisory_xact_lock(%s)", [OPERATORS_KEY]).fetchone()
+    return bool(row and row[0])
 
 
 def _reasons(database: Database, kept: _Kept, deleted: int) -> list[str]:
@@ -127,7 +152,8 @@ def _reasons(database: Database, kept: _Kept, deleted: int) -> list[str]:
         )
     if kept.parked:
         reasons.append(
-            f"{kept.parked} rows are parked, or held behind a parked one. Redrive or discard them: `once parked ls`."
+            f"{kept.parked} rows are parked, held behind a parked one, or given up and still on record. Redrive or "
+            "discard what waits: `once parked ls`."
         )
     if deleted and (held := database.execute(_HELD).fetchone()):
         reasons.append(
