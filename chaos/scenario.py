@@ -17,6 +17,18 @@ from infra.local.services import Engine
 
 EARLIEST_ACT = 0.2
 
+CLASSIC_GROUPS: Mapping[str, Mapping[str, str]] = MappingProxyType(
+    {
+        name: MappingProxyType({"GROUP_PROTOCOL": "classic"})
+        for name in (
+            *("billing-1", "billing-2", "billing-3", "billing-4"),
+            *("analytics-1", "analytics-2"),
+            *("orders-consumer-1", "orders-consumer-2"),
+        )
+    }
+)
+"""For ``environment``: every member of every group speaks the older group protocol."""
+
 
 class Promise(StrEnum):
     """What the system promises about what a scenario does to it."""

@@ -1,9 +1,11 @@
-"""Members of groups with the older group protocol join and leave every three seconds."""
+"""Members of groups with the older group protocol join and leave every few seconds, for a minute."""
 
 from gettext import gettext as _
 
+from chaos.faults.failpoint import AtFailpoint
 from chaos.faults.members import MembersComeAndGo
-from chaos.scenario import Act, Expectation, Scenario, Workload
+from chaos.scenario import CLASSIC_GROUPS, Act, Expectation, Scenario, Workload
+from shared.failpoints import Failpoint
 
 SCENARIO = Scenario(
     name="members_churn_classic",
@@ -14,33 +16,39 @@ SCENARIO = Scenario(
         "not on the broker being right about who owns what."
     ),
     guard="inbox",
-    workload=Workload(seconds=10.0, rate_per_second=30.0),
+    workload=Workload(seconds=60.0, rate_per_second=15.0),
     acts=(
         Act(
-            at=0.3,
+            at=0.2,
             title=_("Coming and going"),
-            story=_("Spare members of billing and analytics join and leave every three seconds."),
+            story=_(
+                "A relay that dies puts copies into the log. Then spare members of billing and analytics join and "
+                "leave, every few seconds and for a minute."
+            ),
             faults=(
+                AtFailpoint(
+                    name="relays-repeat-themselves-to-classic-groups",
+                    targets=("relay-orders-1", "relay-orders-2"),
+                    point=Failpoint.RELAY_AFTER_PUBLISH_BEFORE_SETTLE,
+                    patience_seconds=5.0,
+                ),
                 MembersComeAndGo(
                     name="members-churn-classic",
                     members=("billing-3", "billing-4", "analytics-2"),
-                    rounds=2,
+                    rounds=5,
                     stay_seconds=3.0,
                 ),
             ),
         ),
     ),
-    expect=Expectation(flags={"owner_change": ["billing"], "overlap": True, "progress": True}),
-    environment={
-        name: {"GROUP_PROTOCOL": "classic"}
-        for name in (
-            "billing-1",
-            "billing-2",
-            "billing-3",
-            "billing-4",
-            "analytics-1",
-            "analytics-2",
-            "orders-consumer-1",
-        )
-    },
+    expect=Expectation(
+        flags={
+            "owner_change": ["billing"],
+            "duplicates": ["log"],
+            "suppressed": True,
+            "overlap": True,
+            "progress": True,
+        }
+    ),
+    environment=CLASSIC_GROUPS,
 )

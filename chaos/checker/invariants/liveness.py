@@ -56,8 +56,9 @@ def _place(mark: Mark) -> str:
 
 
 def progress_under_faults(evidence: Evidence) -> Iterator[Counterexample]:
-    """L04: invoices were issued while the faults went on."""
-    if not evidence.run.expect.get("progress"):
+    """L04: invoices were issued while the faults went on, and nobody waited for longer than the scenario allows."""
+    bound = evidence.run.expect.get("longest_wait_seconds")
+    if bound is None and not evidence.run.expect.get("progress"):
         raise NotApplicable(_("this scenario does not ask for progress during its faults"))
     begun = [when(mark.at) for mark in evidence.faults if mark.phase == "inject"]
     healed = [when(mark.at) for mark in evidence.faults if mark.phase == "heal"]
@@ -67,6 +68,23 @@ def progress_under_faults(evidence: Evidence) -> Iterator[Counterexample]:
     if not any(first <= when(invoice.applied_at) <= last for invoice in evidence.invoices):
         sentence = _("not one invoice was issued in the {seconds:.1f} s between the first fault and the last healing")
         yield Counterexample(sentence.format(seconds=last - first))
+    if bound is not None:
+        yield from _waited_longer(evidence, bound, first, last)
+
+
+def _waited_longer(evidence: Evidence, bound: float, first: float, last: float) -> Iterator[Counterexample]:
+    """What came into the log between two moments and was not applied by a group within the bound."""
+    for applied in evidence.inbox:
+        copy = evidence.first_copies.get(applied.event_id)
+        if copy is None or copy.timestamp is None or not first <= when(copy.timestamp) <= last:
+            continue
+        if (waited := when(applied.applied_at) - when(copy.timestamp)) > bound:
+            sentence = _("{event} waited {waited:.1f} s at {spot} for group {group}; the bound is {bound} s")
+            yield Counterexample(
+                sentence.format(event=copy.type, waited=waited, spot=copy.spot, group=applied.group, bound=bound),
+                applied.aggregate_id,
+                applied.event_id,
+            )
 
 
 def recovery_in_time(evidence: Evidence) -> Iterator[Counterexample]:

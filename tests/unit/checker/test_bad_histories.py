@@ -663,6 +663,16 @@ def _(h: History) -> None:
     h.run["expect"]["overlap"] = False
 
 
+@bad("L04")
+def _(h: History) -> None:
+    """an event waited for too long while the faults went on, though invoices were issued all the time"""
+    h.run["expect"].update(longest_wait_seconds=5, overlap=False)
+    h.rows["faults"] = []
+    h.fault("slow")
+    h.the("faults", phase="inject")["at"] = h.rows["log"][0]["timestamp"]
+    h.rows[INBOX][-1]["applied_at"] = "2026-03-01T12:05:00.000000+00:00"
+
+
 @bad("L05")
 def _(h: History) -> None:
     """the last invoice came too long after the healing"""
