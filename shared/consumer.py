@@ -21,6 +21,7 @@ from sqlalchemy import Connection, Engine
 
 from shared import database
 from shared.applying import Applier, CulpritError, Handler, Outcome, Read, effects, read_payload
+from shared.clock import utc_now
 from shared.consumer_parking import MOST_TRIES, Parking, Policy, words
 from shared.dedup_window import DedupWindow
 from shared.delivery_log import batch_lines
@@ -28,6 +29,7 @@ from shared.failpoints import Failpoint, reach
 from shared.failures import Failure, failure_of
 from shared.inbox import Delivery, Inbox
 from shared.inbox_redrive import Redriver
+from shared.lag import LagGauge
 from shared.logs import get_logger
 from shared.offset_commit import GroupMember, committed_offsets
 from shared.receiving import IDLE_POLL_SECONDS, Received, Receiver
@@ -44,6 +46,15 @@ HELD = Counter("consumer_events_held_total", "Deliveries put into the lot behind
 ASSIGNED = Gauge("consumer_partitions_assigned", "Partitions that the group has given to this member", ["group"])
 RETRIES = Counter("consumer_batch_retries_total", "Batches put back because the database was away", ["group"])
 BATCH_SECONDS = Histogram("consumer_batch_seconds", "From receipt of a batch to its commit", ["group"])
+BATCH_EVENTS = Histogram(
+    "consumer_batch_events", "Events in a batch", ["group"], buckets=(1, 5, 20, 50, 100, 200, 500, 1000, 2000, 5000)
+)
+EFFECT_SECONDS = Histogram(
+    "consumer_effect_seconds",
+    "From an event's time, at which it was written with its state, to the commit of its effect here",
+    ["group", "type"],
+    buckets=(0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 3600),
+)
 
 log = get_logger(__name__)
 
@@ -78,7 +89,9 @@ class Consumer:
         self._redriver = Redriver(
             engine=engine, applier=self._applier, parking=self._parking, receiver=self._receiver, group=group
         )
-        self._assigned: set[tuple[str, int]] = set()
+        self._assigned: dict[tuple[str, int], int] = {}
+        self._lag = LagGauge(kafka, group)
+        self._age_seconds = 0.0
         self._held: list[Received] = []
         self._paused = False
         self._resume_at = 0.0
@@ -105,6 +118,7 @@ class Consumer:
             self._process(batch)
         else:
             self._kafka.offsets.send()
+        self._lag.look(self._assigned, self._age_seconds)
 
     def _process(self, batch: list[Received]) -> None:
         started = time.monotonic()
@@ -197,7 +211,7 @@ class Consumer:
                 # This group has never been here: it starts at the beginning, by this line and not by a reset policy.
                 partition.offset = OFFSET_BEGINNING
         kafka.incremental_assign(committed)
-        self._assigned |= _keys(committed)
+        self._assigned |= {(each.topic, each.partition): each.offset for each in committed}
         # Said of each partition that comes: one that went while it was paused would come back paused, and stay so.
         (kafka.pause if self._paused else kafka.resume)(committed)
         self._log_change("partitions assigned", committed)
@@ -216,7 +230,7 @@ class Consumer:
 
     def _forget(self, partitions: Sequence[TopicPartition]) -> None:
         gone = _keys(partitions)
-        self._assigned -= gone
+        self._assigned = {place: start for place, start in self._assigned.items() if place not in gone}
         self._held = [d for d in self._held if (d.topic, d.partition) not in gone]
         self._kafka.offsets.forget(partitions)
 
@@ -240,8 +254,18 @@ class Consumer:
         news = len(outcome.applied) + len(outcome.parked) + len(outcome.held)
         DUPLICATES.labels(self._group).inc(len(batch) - news)
         BATCH_SECONDS.labels(self._group).observe(seconds)
+        BATCH_EVENTS.labels(self._group).observe(len(batch))
+        self._measure_ages(batch, outcome)
         for line in batch_lines(batch, outcome.applied, outcome.parked, outcome.held):
             log.info("batch applied", group=self._group, seconds=round(seconds, 4), **line)
+
+    def _measure_ages(self, batch: Sequence[Received], outcome: Outcome) -> None:
+        now = utc_now()
+        for delivery in outcome.applied:
+            event = delivery.envelope
+            EFFECT_SECONDS.labels(self._group, event.type).observe((now - event.occurred_at).total_seconds())
+        if isinstance(last := batch[-1], Delivery):
+            self._age_seconds = max(0.0, (now - last.envelope.occurred_at).total_seconds())
 
 
 def _keys(partitions: Iterable[TopicPartition]) -> set[tuple[str, int]]:

@@ -3,10 +3,12 @@
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from time import sleep
 from uuid import UUID
 
 import pytest
 from confluent_kafka import Producer
+from prometheus_client import REGISTRY
 from sqlalchemy import Connection, Engine, MetaData, text
 
 from shared import database, failpoints
@@ -24,6 +26,7 @@ from shared.outbox import new_event
 from tests.conftest import DatabaseFactory, TopicFactory, eventually
 
 PARTITIONS = 3
+UNITS = ("messages", "seconds")
 
 
 class Died(BaseException):
@@ -63,7 +66,9 @@ class Group:
         producer.produce(self.topic, event.payload, event.aggregate_id.encode(), partition, headers=to_headers(event))
         assert producer.flush(20) == 0
 
-    def member(self, handler: Callable[[Connection, Sequence[Delivery]], None] | None = None) -> Consumer:
+    def member(
+        self, handler: Callable[[Connection, Sequence[Delivery]], None] | None = None, batch_size: int = 500
+    ) -> Consumer:
         config = consumer_config(self.bootstrap, f"{self.topic}.group", "test", self.protocol)
         return Consumer(
             kafka=GroupMember(config),
@@ -72,6 +77,7 @@ class Group:
             handler=handler or write_effects,
             group=f"{self.topic}.group",
             topics=[self.topic],
+            batch_size=batch_size,
         )
 
     def effects(self) -> list[tuple[str, int]]:
@@ -274,3 +280,47 @@ def test_a_second_member_takes_its_part_and_gives_it_back(group: Group) -> None:
         group.publish(*[event(f"order-{n}", 3) for n in range(50)])
         eventually(lambda: len(group.effects()) == 150, 30, "the one that stays goes on with all")
     assert len(set(group.effects())) == 150
+
+
+def test_a_member_says_how_far_it_is_behind(group: Group) -> None:
+    """In messages and in seconds; nothing is behind once all is applied, and each effect's latency is counted."""
+    labels, may_go_on = {"group": f"{group.topic}.group"}, threading.Event()
+
+    def metric(name: str, **more: str) -> float | None:
+        return REGISTRY.get_sample_value(name, {**labels, **more})
+
+    def slow(connection: Connection, batch: Sequence[Delivery]) -> None:
+        may_go_on.wait(30)
+        write_effects(connection, batch)
+
+    group.publish_to(0, event("order-1", 1))
+    with Running(group.member(slow)):
+        eventually(lambda: metric("consumer_partitions_assigned") == PARTITIONS, 30, "the member has its partitions")
+        for number in range(2, 12):
+            group.publish_to(number % PARTITIONS, event(f"order-{number}", 1))
+        may_go_on.set()
+        eventually(lambda: len(group.effects()) == 11, 30, "everything is applied")
+        eventually(lambda: metric("consumer_lag_messages") == 0, 30, "nothing is behind")
+        assert metric("consumer_lag_seconds") == 0
+    batches, events = metric("consumer_batch_events_count"), metric("consumer_batch_events_sum")
+    assert batches is not None
+    assert batches >= 2
+    assert events == 11
+    assert metric("consumer_effect_seconds_count", type="OrderConfirmed") == 11
+
+
+def test_what_lies_behind_a_batch_is_counted_while_it_is_there(kafka: str, topic: TopicFactory, engine: Engine) -> None:
+    """A member that takes one message at a time says how many are still to come, and how old the last one was."""
+    group = Group(kafka, topic(1), engine)
+    labels = {"group": f"{group.topic}.group"}
+    group.publish(*[event(f"order-{n}", 1) for n in range(30)])
+    seen: list[tuple[float, float]] = []
+
+    def note(connection: Connection, batch: Sequence[Delivery]) -> None:
+        sleep(0.15)
+        seen.append(tuple(REGISTRY.get_sample_value(f"consumer_lag_{unit}", labels) or 0.0 for unit in UNITS))  # type: ignore[arg-type]
+        write_effects(connection, batch)
+
+    with Running(group.member(note, batch_size=1)):
+        eventually(lambda: len(group.effects()) == 30, 60, "everything is applied")
+    assert any(0 < messages < 30 and seconds > 0 for messages, seconds in seen), seen
