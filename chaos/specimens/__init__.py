@@ -6,5 +6,6 @@ It shares no code with the checker and imports nothing of the system: it is the 
 from chaos.specimens.history import History
 from chaos.specimens.rows import PARTITIONS, Row, lane_of
 from chaos.specimens.shapes import every_shape
+from chaos.specimens.varied import Varied
 
-__all__ = ["PARTITIONS", "History", "Row", "every_shape", "lane_of"]
+__all__ = ["PARTITIONS", "History", "Row", "Varied", "every_shape", "lane_of"]

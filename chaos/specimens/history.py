@@ -25,6 +25,8 @@ class History(Log):
         self._placed: dict[str, tuple[str, str]] = {}
         """Order → day and currency."""
         self._attempts = 0
+        self.untold: set[str] = set()
+        """Orders of which the log says nothing: no read model knows them."""
 
     # What may happen to an order.
 
@@ -236,7 +238,7 @@ class History(Log):
             {"order_id": order["order_id"], "state": order["state"], "version": order["version"]}
             for order in self.rows["db/orders/orders"]
         ]
-        states = self._states + Counter(order["state"] for order in self.rows["db/orders/orders"])
+        states = self._states + self._told()
         self.rows["db/analytics/orders_by_state"] = [{"state": s, "orders": n} for s, n in states.items()]
         days = self._days + self._standing()
         self.rows["db/analytics/orders_by_day"] = [
@@ -246,12 +248,17 @@ class History(Log):
 
     def _standing(self) -> Counter[tuple[str, str, str]]:
         orders = self.rows["db/orders/orders"]
-        return Counter((*self._placed[o["order_id"]], o["state"]) for o in orders if o["order_id"] in self._placed)
+        told = self._placed.keys() - self.untold
+        return Counter((*self._placed[o["order_id"]], o["state"]) for o in orders if o["order_id"] in told)
+
+    def _told(self) -> Counter[str]:
+        orders = self.rows["db/orders/orders"]
+        return Counter(order["state"] for order in orders if order["order_id"] not in self.untold)
 
     def flush(self, directory: Path) -> None:
         """Count what is forgotten; see `Rows.flush`."""
         self.finish()
-        self._states += Counter(order["state"] for order in self.rows["db/orders/orders"])
+        self._states += self._told()
         self._days += self._standing()
         self._placed.clear()
         super().flush(directory)

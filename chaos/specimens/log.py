@@ -49,11 +49,12 @@ class Log(Rows):
         return row
 
     def publish_pending(self) -> None:
-        """Publish what stands in the outboxes and not yet in the log."""
+        """Publish what stands in the outboxes, is not yet in the log, and was not parked."""
         known = {copy["event_id"] for copy in self.rows["log"]}
         for database in ("orders", "billing"):
+            parked = {row["outbox_id"] for row in self.rows[f"db/{database}/outbox_parked"]}
             for row in self.rows[f"db/{database}/outbox"]:
-                if row["destination"] == "event" and row["event_id"] not in known:
+                if row["destination"] == "event" and row["event_id"] not in known and row["id"] not in parked:
                     self.publish(row)
 
     def publish(self, event: Row, partition: int | None = None, generation: int = 1) -> Row:
@@ -93,16 +94,16 @@ class Log(Rows):
         )  # fmt: skip
 
     def replay(self, group: str, instance: str | None = None, generation: int = 2) -> None:
-        """Give a group every copy of its topics again, from the start."""
+        """Give a group every copy of its topics again, from the start; what nobody can read has no delivery."""
         for copy in self.rows["log"]:
-            if copy["topic"] in GROUPS[group]:
+            if copy["topic"] in GROUPS[group] and copy["event_id"] is not None:
                 self.deliver(group, copy, instance, generation)
 
     def unpublish(self, event_id: str) -> None:
         """Take every trace of an event out of the log and of what followed, as if it had never been published."""
         gone = [copy for copy in self.rows["log"] if copy["event_id"] == event_id]
         self.drop("log", event_id=event_id)
-        for copy in gone:
+        for copy in reversed(gone):
             self.close_gap(copy)
         for database in DATABASES.values():
             table = f"db/{database}/inbox"
@@ -112,14 +113,24 @@ class Log(Rows):
         """Move everything behind a copy that was taken out one offset down."""
         self.ends[copy["topic"], copy["partition"]] -= 1
         tables = ["log", "deliveries", *(f"db/{database}/inbox" for database in DATABASES.values())]
+        tables += [f"db/{database}/inbox_parked" for database in DATABASES.values()]
         place = copy["topic"], copy["partition"], copy["offset"]
         self.rows["deliveries"] = [
             r for r in self.rows["deliveries"] if (r["topic"], r["partition"], r["offset"]) != place
         ]
         for table in tables:
-            for row in self.rows[table]:
+            for row in self.rows.get(table, ()):
                 if (row["topic"], row["partition"]) == place[:2] and row["offset"] > copy["offset"]:
                     row["offset"] -= 1
+        self.poison_unreadable()
+
+    def poison_unreadable(self) -> None:
+        """Say of every message that nobody can read that the scenario put it there."""
+        expect = self.run["expect"]
+        named = [name for name in expect.get("poisoned", ()) if "@" not in name]
+        places = [f"{c['topic']}/{c['partition']}@{c['offset']}" for c in self.all("log", event_id=None)]
+        if named or places:
+            expect["poisoned"] = named + places
 
     def flush(self, directory: Path) -> None:
         super().flush(directory)

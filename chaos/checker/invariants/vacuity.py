@@ -58,7 +58,8 @@ def _kinds(evidence: Evidence) -> frozenset[str]:
 def _found(evidence: Evidence, kinds: frozenset[str]) -> dict[str, int]:
     found = dict.fromkeys(kinds, 0)
     if LOG in kinds:
-        found[LOG] = len(evidence.copies) - len(evidence.first_copies)
+        readable = sum(copy.event_id is not None for copy in evidence.copies)
+        found[LOG] = readable - len(evidence.first_copies)
     if DELIVERIES in kinds:
         found[DELIVERIES] = sum(delivery.duplicate for delivery in evidence.deliveries)
     return found
