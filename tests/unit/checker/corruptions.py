@@ -37,6 +37,7 @@ ORDERS, KEYS, INTENTS, LOG, MAIL = "db/orders/orders", "db/orders/idempotency_ke
 OUTBOX, BILLING_OUTBOX = "db/orders/outbox", "db/billing/outbox"
 INVOICES, NOTES, BILLS, PAYMENTS = (f"db/billing/{t}" for t in ("invoice", "credit_note", "bill", "payment"))
 REVENUE, STATES = "db/analytics/revenue", "db/analytics/orders_by_state"
+DAYS, SKUS = "db/analytics/orders_by_day", "db/analytics/ordered_skus"
 INBOX_OF = {"billing": "db/billing/inbox", "orders": "db/orders/inbox", "analytics": "db/analytics/inbox"}
 
 
@@ -253,21 +254,14 @@ def _(h: Varied) -> str:
 
 
 def unpublish(h: Varied, event: Row) -> None:
-    """Take a last event out of the log, and out of the counts that rest on it."""
-    order_id, state = event["aggregate_id"], row_of(h, event["aggregate_id"])["state"]
+    """Take an order's confirmation out of the log, and let the read model count what is left."""
+    order_id = event["aggregate_id"]
     h.unpublish(event["event_id"])
     h.untold.add(order_id)
     h.finish()
     h.rows[STATES].append({"state": "placed", "orders": 1})
-    _merge(h.rows[STATES])
-    assert state == "confirmed"
-
-
-def _merge(counts: list[Row]) -> None:
-    sums: dict[str, int] = {}
-    for row in counts:
-        sums[row["state"]] = sums.get(row["state"], 0) + row["orders"]
-    counts[:] = [{"state": state, "orders": orders} for state, orders in sums.items()]
+    day, currency = event["occurred_at"][:10], row_of(h, order_id)["currency"]
+    h.rows[DAYS].append({"day": day, "currency": currency, "state": "placed", "orders": 1})
 
 
 @corruption("S05", "L01")
@@ -843,6 +837,25 @@ def _(h: Varied) -> None:
 def _(h: Varied) -> None:
     """one order is counted in a state that it is not in"""
     some(h, h.rows[STATES])["orders"] += h.dice.choice((-1, 1))
+
+
+@corruption("S19")
+def _(h: Varied) -> None:
+    """one order is counted on a day on which it was not placed"""
+    some(h, h.rows[DAYS])["day"] = "2026-02-28"
+
+
+@corruption("S19")
+def _(h: Varied) -> None:
+    """one order is counted in a currency in which it was not placed"""
+    some(h, h.rows[DAYS])["currency"] = "XXX"
+
+
+@corruption("S19")
+def _(h: Varied) -> None:
+    """one article was ordered once more or less"""
+    row = some(h, h.rows[SKUS])
+    row[h.dice.choice([name for name, value in row.items() if isinstance(value, int)])] += h.dice.choice((-1, 1))
 
 
 @corruption("S19", "S17")
