@@ -41,33 +41,33 @@ class History:
         with self.place.connect("orders") as connection, self.place.connect("orders") as other:
             backlog.fill(connection, self.rows)
             backlog.all_done(connection)
-            with _held(other):
+            with held_open(other):
                 return self._drain(connection, trickle_seconds=self.held_seconds)
 
     def _drain(self, connection: Connection, trickle_seconds: float) -> float:
         topic = self.place.new_topic()
         environment = self.place.environment("relay-orders-1", {"ORDERS_TOPIC": topic})
         with self.place.running(["services.relay"], [environment]):
-            before = _trickle(connection, trickle_seconds)
+            before = trickle(connection, trickle_seconds)
             stopwatch.wait_for(self.place.kafka, topic, before, DRAIN_SECONDS)
             backlog.add(connection, self.events, salt="backlog")
             stopwatch.wait_for(self.place.kafka, topic, before + self.events, DRAIN_SECONDS)
         return stopwatch.read(self.place.kafka, topic).after(before).rate
 
 
-def _trickle(connection: Connection, seconds: float) -> int:
-    """Write a few events every second for so long. Returns how many."""
-    written = 0
-    for tick in range(round(seconds)):
+def trickle(connection: Connection, seconds: float, every_seconds: float = 1.0) -> int:
+    """Write a few events every now and then for so long. Returns how many."""
+    each = round(TRICKLE_PER_SECOND * every_seconds)
+    rounds = round(seconds / every_seconds)
+    for tick in range(rounds):
         begun = time.monotonic()
-        backlog.add(connection, TRICKLE_PER_SECOND, salt=f"trickle {tick}")
-        written += TRICKLE_PER_SECOND
-        time.sleep(max(0.0, 1 - (time.monotonic() - begun)))
-    return written
+        backlog.add(connection, each, salt=f"trickle {tick}/")
+        time.sleep(max(0.0, every_seconds - (time.monotonic() - begun)))
+    return each * rounds
 
 
 @contextmanager
-def _held(connection: Connection) -> Iterator[None]:
+def held_open(connection: Connection) -> Iterator[None]:
     """Hold a transaction open that has a transaction id of its own."""
     with connection.transaction(force_rollback=True):
         connection.execute("SELECT pg_current_xact_id()")

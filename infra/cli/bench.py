@@ -8,13 +8,14 @@ import click
 from rich.markdown import Markdown
 from rich.text import Text
 
-from chaos.bench import backlog, consumers, debezium, history, latency, relays, report, writers
+from chaos.bench import backlog, consumers, debezium, history, latency, relays, report, settle, writers
 from chaos.bench.place import prepared
 from chaos.bench.report import Comparison
 from chaos.bench.rounds import Rival, alternate
 from infra.cli.console import out
 from infra.local.home import PROJECT
 from infra.stack import open_stack
+from shared import logs
 
 PAGES = PROJECT / "docs" / "benchmarks"
 PER_SECOND = _("events/s")
@@ -140,6 +141,18 @@ def latency_(rate: float, seconds: float, rounds: int, to: Path) -> None:
             Comparison(_("Commit to consumer, 99th percentile"), what, "ms", measured.p99, latency.DEBEZIUM),
         ]
         _show(report.write(to, "latency", _("From commit to consumer"), pages))
+
+
+@bench.command(name="settle")
+@click.option("--seconds", type=click.FloatRange(5), default=60.0, show_default=True, help=_("How long."))
+def settle_(seconds: float) -> None:
+    """What a settle costs at 100 events/s while a transaction is held open. It has to stay within 5 ms."""
+    logs.configure("bench", "WARNING")
+    with prepared(open_stack()) as place:
+        parts = settle.measure(place, seconds)
+    for number, part in enumerate(parts, start=1):
+        words = _("part {number} of {parts}: {count} settles, median {p50:.2f} ms, 99th percentile {p99:.2f} ms")
+        out.print(words.format(number=number, parts=len(parts), count=part.count, p50=part.p50, p99=part.p99))
 
 
 def _measure(rivals: Iterable[Rival], rounds: int) -> dict[str, list[float]]:
