@@ -9,7 +9,9 @@ from chaos.checker.records import ParkedRow
 
 
 def version_skipped(evidence: Evidence) -> Evidence:
-    row = pick((r for r in evidence.inbox if r.aggregate_id not in evidence.poisoned), "applied event")
+    aside = {event_id for _group, event_id in evidence.set_aside}
+    excused = evidence.poisoned | {row.aggregate_id for row in evidence.inbox if row.event_id in aside}
+    row = pick((r for r in evidence.inbox if r.aggregate_id not in excused), "applied event")
     return evidence.replacing(inbox=instead(evidence.inbox, row, row._replace(version=FAR)))
 
 

@@ -14,27 +14,26 @@ def _known(evidence: Evidence) -> Copy:
     return pick((c for c in evidence.copies if c.event_id in events and c.aggregate_id), "event in the log")
 
 
+def _published(evidence: Evidence) -> Event:
+    """Return an event that is in the log; one that a broken relay has lost already is no canary."""
+    published = evidence.first_copies.keys() - evidence.parked_event_ids
+    return pick((e for e in evidence.events if e.event_id in published), "event in the log")
+
+
 def _vanish(evidence: Evidence, event: Event) -> Evidence:
     return evidence.replacing(copies=[c for c in evidence.copies if c.event_id != event.event_id])
 
 
 def settled_and_gone(evidence: Evidence) -> Evidence:
     """Move the position of an event's lane beyond it, wherever that stands, and take the event out of the log."""
-    parked = evidence.parked_event_ids
-    event = pick(
-        (e for e in evidence.events if e.destination == "event" and e.event_id not in parked), "event in an outbox"
-    )
+    event = _published(evidence)
     done = f"{event.xid + 1}:{event.xid + 1}:"
     beyond = Lane(event.database, event.destination, event.lane, done, None, 0)
     return _vanish(evidence.replacing(lanes=[*evidence.lanes, beyond]), event)
 
 
 def never_published(evidence: Evidence) -> Evidence:
-    parked = evidence.parked_event_ids
-    event = pick(
-        (e for e in evidence.events if e.destination == "event" and e.event_id not in parked), "event in an outbox"
-    )
-    return _vanish(evidence, event)
+    return _vanish(evidence, _published(evidence))
 
 
 def stranger_in_log(evidence: Evidence) -> Evidence:
@@ -43,7 +42,7 @@ def stranger_in_log(evidence: Evidence) -> Evidence:
 
 def copy_altered(evidence: Evidence) -> Evidence:
     copy = _known(evidence)
-    return evidence.replacing(copies=instead(evidence.copies, copy, copy._replace(digest=b"altered")))
+    return evidence.replacing(copies=instead(evidence.copies, copy, copy._replace(type="Altered", digest=b"altered")))
 
 
 def second_partition(evidence: Evidence) -> Evidence:

@@ -23,9 +23,10 @@ def invoice_for_nobody(evidence: Evidence) -> Evidence:
     return evidence.replacing(invoices=[*evidence.invoices, invoice._replace(number="CANARY", order_id=NOBODY)])
 
 
-def one_cent_more(evidence: Evidence) -> Evidence:
+def dearer(evidence: Evidence) -> Evidence:
+    """Add much to an invoice: a cent more would put right what lacks a cent already."""
     invoice = _invoice(evidence)
-    dearer = invoice._replace(amount_minor=invoice.amount_minor + 1)
+    dearer = invoice._replace(amount_minor=invoice.amount_minor + FAR)
     return evidence.replacing(invoices=instead(evidence.invoices, invoice, dearer))
 
 

@@ -95,6 +95,26 @@ def test_a_red_run_still_finds_its_canaries(tmp_path: Path, case: Bad) -> None:
     assert missed(history, tmp_path) == []
 
 
+@pytest.mark.parametrize("lost", range(0, 40, 3))
+def test_events_that_were_lost_already_hide_no_canary(tmp_path: Path, lost: int) -> None:
+    """Whichever event a broken relay has lost, the canary takes another one."""
+    history = every_shape()
+    for event in history.rows["db/orders/outbox"][lost : lost + 3]:
+        history.unpublish(event["event_id"])
+
+    assert missed(history.finish(), tmp_path) == []
+
+
+@pytest.mark.parametrize("by", [-2, -1, 1, 2])
+def test_amounts_that_are_wrong_already_hide_no_canary(tmp_path: Path, by: int) -> None:
+    """A canary does not put right what lacked a cent."""
+    history = every_shape()
+    for invoice in history.rows["db/billing/invoice"]:
+        invoice["amount_minor"] += by
+
+    assert missed(history, tmp_path) == []
+
+
 @pytest.mark.parametrize("table", every_shape().rows)
 def test_doubled_rows_hide_no_canary(tmp_path: Path, table: str) -> None:
     """A planted violation is seen where every row of a table stands twice."""
