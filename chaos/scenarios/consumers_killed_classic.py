@@ -24,7 +24,7 @@ SCENARIO = Scenario(
             title=_("Dead at every step"),
             story=_("Billing, analytics and orders each lose a member at one point after the other."),
             faults=tuple(
-                AtFailpoint(name=f"classic-members-killed-{where}", targets=MEMBERS, point=point, patience_seconds=12.0)
+                AtFailpoint(name=f"classic-members-killed-{where}", targets=MEMBERS, point=point, patience_seconds=40.0)
                 for where, point in (
                     ("before-their-transaction", Failpoint.CONSUMER_AFTER_POLL_BEFORE_TRANSACTION),
                     ("before-their-commit", Failpoint.CONSUMER_AFTER_EFFECT_BEFORE_COMMIT),

@@ -1,13 +1,15 @@
 """One trace from the request to the e-mail, over the real databases of orders and billing."""
 
+import threading
 from collections.abc import Iterator
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import msgspec
 import pytest
 from alembic import command
 from alembic.config import Config
+from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import SimpleSpanProcessor
@@ -15,17 +17,21 @@ from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanE
 from sqlalchemy import Engine, text
 
 from services.billing import bill_orders
+from services.billing import wiring as billing_wiring
+from services.billing.settings import Settings as BillingSettings
 from services.notifications import settings as notifications
 from services.notifications.letter import compose
 from services.notifications.wiring import TASK, build_app
 from services.orders.settings import ApiSettings
 from services.orders.wiring import build_api
+from services.relay import settings as relay_settings
+from services.relay import wiring as relay_wiring
 from shared.database import create_engine, transaction
 from shared.envelope import Envelope
 from shared.events import SendInvoice
 from shared.inbox import DatabaseInbox, Delivery
 from shared.tracing import trace_id
-from tests.conftest import DatabaseFactory
+from tests.conftest import DatabaseFactory, TopicFactory, eventually
 from tests.integration.orders.examples import order_body, order_headers
 
 INI = Path(__file__).parents[3] / "infra" / "alembic.ini"
@@ -94,3 +100,72 @@ def test_one_trace_leads_from_the_request_to_the_mail(
     assert {trace.format_trace_id(span.context.trace_id) for span in spans.get_finished_spans()} == {began}
     for engine in (orders, billing):
         engine.dispose()
+
+
+def test_the_log_carries_the_trace_and_the_batches_that_do_the_work_are_linked_to_it(
+    postgres_url: DatabaseFactory, kafka: str, topic: TopicFactory, spans: InMemorySpanExporter, tmp_path: Path
+) -> None:
+    """Real relays and a real member: request, outbox, headers, billing's batch, its outbox, headers again."""
+    orders_url, billing_url, orders_topic, billing_topic = postgres_url(), postgres_url(), topic(1), topic(1)
+    orders, billing = migrated(orders_url, "orders"), migrated(billing_url, "billing")
+    (tmp_path / "token").write_text("test-token")
+    api = ApiSettings(database_url=orders_url, http_port=1, admin_token_file=str(tmp_path / "token"))
+    client = build_api(api, engine=orders).test_client()
+    began = []
+    for _order in range(2):
+        assert client.post("/orders", data=order_body(), headers=order_headers()).status_code == 201
+        began.append(trace.format_trace_id(spans.get_finished_spans()[-1].context.trace_id))
+
+    def publish(url: str, name: str) -> None:
+        settings = relay_settings.Settings(
+            instance=name,
+            database_url=url,
+            kafka_bootstrap_servers=kafka,
+            orders_topic=orders_topic,
+            billing_topic=billing_topic,
+        )
+        assert relay_wiring.build(settings).relays["event"].drain_once() == 2
+
+    publish(orders_url, "relay-orders")
+    stop = threading.Event()
+    member = billing_wiring.build(
+        BillingSettings(
+            database_url=billing_url,
+            kafka_bootstrap_servers=kafka,
+            orders_topic=orders_topic,
+            consumer_group=f"test.{uuid4().hex}",
+        )
+    )
+    thread = threading.Thread(target=member.run, args=(stop,))
+    thread.start()
+    try:
+        eventually(lambda: len(envelopes(billing)) == 4, 30, "both orders are billed, told and mailed")
+    finally:
+        stop.set()
+        thread.join(20)
+    publish(billing_url, "relay-billing")
+
+    assert [trace_ids_in(kafka, orders_topic), trace_ids_in(kafka, billing_topic)] == [began, began]
+    assert sorted(str(envelope.traceparent).split("-")[1] for envelope in envelopes(billing)) == sorted(began * 2)
+    linked = {span.name: linked_traces(spans, span.name) for span in spans.get_finished_spans() if span.links}
+    assert len(linked) >= 2, "a relay's chunk and a member's batch"
+    assert all(traces == set(began) for traces in linked.values()), linked
+    for engine in (orders, billing):
+        engine.dispose()
+
+
+def linked_traces(spans: InMemorySpanExporter, name: str) -> set[str]:
+    found = [span for span in spans.get_finished_spans() if span.name == name]
+    return {trace.format_trace_id(link.context.trace_id) for span in found for link in span.links}
+
+
+def trace_ids_in(kafka: str, topic: str) -> list[str]:
+    """Return the trace id in the headers of each message of a topic with one partition, in log order."""
+    reader = Consumer({"bootstrap.servers": kafka, "group.id": "nobody", "enable.partition.eof": True})
+    reader.assign([TopicPartition(topic, 0, OFFSET_BEGINNING)])
+    found: list[str] = []
+    while (message := reader.poll(10)) is not None and message.error() is None:
+        headers = dict(message.headers() or ())
+        found.append(str(headers["traceparent"], "ascii").split("-")[1])  # type: ignore[arg-type]
+    reader.close()
+    return found
