@@ -92,6 +92,7 @@ class Performance:
         self._links = Links.open(stack, scenario.links)
         table = linked(self._cast(), scenario, self._links.through)
         self._deployment = stack.deployment(self.run, self.directory, table)
+        self._poisoned: list[str] = []
         self._abandoned = threading.Event()
         self._record = self._describe()
 
@@ -113,7 +114,7 @@ class Performance:
             problems, at_rest = self._play(customers, archiver, pulse)
             self._deployment.stop()
             pulse.stop()
-            self._observe(archiver, customers.tally.poisoned)
+            self._observe(archiver, [*customers.tally.poisoned, *self._poisoned])
         return Finished(
             run=self.run,
             directory=self.directory,
@@ -195,6 +196,7 @@ class Performance:
             seed=self._seed,
             links=self._links.proxies,
             say=self._watcher.say,
+            poisoned=self._poisoned,
             abandoned=self._abandoned,
         )
 

@@ -38,6 +38,8 @@ class Stage:
     seed: int = 0
     links: Mapping[str, Proxy] = field(default_factory=dict)
     """Server → the proxy that some processes reach it through."""
+    poisoned: list[str] = field(default_factory=list)
+    """What a fault spoils on purpose, as ``expect.poisoned`` names it: events, aggregates, places in the log."""
     act: str | None = None
     say: Callable[[str], None] = field(default=lambda _sentence: None)
     abandoned: threading.Event = field(default_factory=threading.Event)

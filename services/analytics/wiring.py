@@ -27,7 +27,7 @@ def build(
     """Make one member of analytics' consumer group; its ``run`` blocks until stopped.
 
     With a ``rebuild_schema`` it fills that version instead of the live one: from the first event on, in a group of its
-    own, behind an inbox of its own that answers to the live consumer's name, since it will be that one's.
+    own, behind an inbox and a lot of its own that answer to the live consumer's name, since they will be that one's.
     """
     window = DedupWindow.checked(settings.dedup_window_days, settings.longest_replay_days)
     return Consumer(

@@ -99,7 +99,7 @@ def placed_has_outcome(evidence: Evidence) -> Iterator[Counterexample]:
     outcomes = evidence.invoices_of.keys() | {bill.order_id for bill in evidence.bills if bill.state == "declined"}
     poisoned = evidence.poisoned
     for copy in outside([*evidence.first_copies.values()], AGGREGATE_ID, outcomes):
-        if copy.type != "OrderPlaced" or copy.aggregate_id in poisoned:
+        if copy.type != "OrderPlaced" or not poisoned.isdisjoint((copy.aggregate_id, copy.spot)):
             continue
         yield Counterexample(
             _("{copy} was never billed: no invoice, no refusal").format(copy=place(copy)),
@@ -253,6 +253,14 @@ def parked_is_not_applied(evidence: Evidence) -> Iterator[Counterexample]:
                     event=message.event_id, number=invoice.number
                 ),
                 invoice.order_id,
+                message.event_id,
+            )
+        elif message.event_id in evidence.applied_ids.get(message.consumer, ()):
+            yield Counterexample(
+                _("event {event} is parked at {group}, whose inbox says that it had its effect").format(
+                    event=message.event_id, group=message.consumer
+                ),
+                None,
                 message.event_id,
             )
 

@@ -138,6 +138,20 @@ def test_a_spoiled_message_is_excused_by_its_place(tmp_path: Path) -> None:
     assert judge(history.finish().write(tmp_path), canaries=False).broken == ()
 
 
+def test_a_spoiled_message_that_looks_like_an_order_is_excused_by_its_place(tmp_path: Path) -> None:
+    """Its headers name an order that nobody placed: it is owed no invoice, and the read model does not count it."""
+    history = History()
+    order_id = history.order("invoiced")
+    copy = history.publish(history.the("db/orders/outbox", aggregate_id=order_id, type="OrderPlaced"))
+    copy.update(event_id="spoiled", aggregate_id="nobody's", aggregate_version=1)
+    place = {name: copy[name] for name in ("topic", "partition", "offset")}
+    for group in ("billing", "analytics"):
+        row = {"consumer": group, "event_id": "spoiled", "state": "parked", **place}
+        history.rows[f"db/{group}/inbox_parked"] = [row]
+    history.run["expect"]["poisoned"] = [f"{copy['topic']}/{copy['partition']}@{copy['offset']}"]
+    assert judge(history.finish().write(tmp_path), canaries=False).broken == ()
+
+
 def test_a_run_that_was_cut_off_is_never_a_pass(tmp_path: Path) -> None:
     """Evidence of a run that did not end says nothing about what it still owed, however good it looks."""
     history = every_shape()
