@@ -313,7 +313,7 @@ def _placed(evidence: Evidence) -> Iterator[Copy]:
     """Go through the orders whose placing can be read."""
     return (
         copy
-        for copy in evidence.first_copies.values()
+        for copy in _counted(evidence)
         if copy.type == "OrderPlaced" and copy.facts.day is not None and copy.facts.currency is not None
     )
 
