@@ -31,7 +31,7 @@ class Member:
         self._engine = engine
         parking = Parking("test", policy)
         self.applier = Applier(inbox=DatabaseInbox("test"), handler=handler, parking=parking, read=read_payload)
-        nowhere = KafkaConsumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "test"})
+        nowhere = KafkaConsumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "test", "log_level": 0})
         self._parts = {"engine": engine, "applier": self.applier, "parking": parking}
         self._receiver = Receiver(nowhere, "test")
 
