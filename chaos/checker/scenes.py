@@ -111,11 +111,15 @@ class Scenes:
         refs = {attempt.order_ref for attempt in attempts if attempt.order_id == self._order_id}
         for attempt in attempts:
             if attempt.order_ref in refs:
-                sentence = _("{op} for {amount} {currency}, key {key}: {result}; must end {expect}").format(
-                    op=attempt.op, amount=attempt.amount_minor, currency=attempt.currency,
-                    key=(attempt.key or "-")[:8], result=attempt.result, expect=attempt.expect or "?",
+                key, order = (attempt.key or "-")[:8], f"…{attempt.order_id[-8:]}" if attempt.order_id else "?"
+                sentence = _(
+                    "{op} for {amount} {currency}, key {key}: {result}, order {order}; must end {expect}"
+                ).format(
+                    op=attempt.op, amount=attempt.amount_minor, currency=attempt.currency, key=key,
+                    result=attempt.result, order=order, expect=attempt.expect or "?",
                 )  # fmt: skip
-                yield from scene(attempt.started_at, Kind.REQUEST, sentence, attempt, who=_("the customer"))
+                where = _("the answer to key {key}, order {order}").format(key=key, order=order)
+                yield from scene(attempt.started_at, Kind.REQUEST, sentence, attempt, who=_("orders"), where=where)
 
     def _written(self) -> Iterator[Scene]:
         for event in self.events:

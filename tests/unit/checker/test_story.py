@@ -198,3 +198,17 @@ def test_a_story_says_when_no_fault_had_struck(tmp_path: Path) -> None:
     history.rows["faults"] = []
 
     assert "No fault had struck" in to_text(told(history, tmp_path, "S11"))
+
+
+def test_a_key_that_stands_for_two_orders_turns_at_the_answer_that_names_the_second(tmp_path: Path) -> None:
+    """Both answers name their order, so that a reader sees the second one."""
+    history = every_shape()
+    first = next(history.all("intents", op="place", result="ok"))
+    second = {**first, "n": 10_000, "order_id": history.new_id(), "started_at": history.tick()}
+    history.rows["intents"].append(second)
+
+    what, who, where = turned(told(history, tmp_path, "S24"))
+
+    assert f"order …{second['order_id'][-8:]}" in what
+    assert who == "orders"
+    assert second["key"][:8] in str(where)
