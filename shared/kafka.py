@@ -10,6 +10,9 @@ from typing import Any, Final
 GROUP_PROTOCOLS: Final = ("consumer", "classic")
 """``consumer`` is the group protocol of KIP-848 (brokers from 4.0 on), ``classic`` the one before it."""
 
+COOPERATIVE: Final = "cooperative-sticky"
+"""The one assignor that classic groups may use here: partitions move one by one, and nobody stops meanwhile."""
+
 
 def producer_config(bootstrap_servers: str, client_id: str) -> dict[str, Any]:
     """Settings of a producer that keeps each partition's order and gives nothing up by itself.
@@ -62,7 +65,7 @@ def consumer_config(
     if group_protocol == "classic":
         # With 'consumer' these belong to the broker, and the client refuses them.
         config |= {
-            "partition.assignment.strategy": "cooperative-sticky",
+            "partition.assignment.strategy": COOPERATIVE,
             "session.timeout.ms": 6_000,
             "heartbeat.interval.ms": 1_000,
         }

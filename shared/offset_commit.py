@@ -15,6 +15,8 @@ from typing import Any, Final
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from shared.clock import monotonic
+from shared.errors import ConfigurationError
+from shared.kafka import COOPERATIVE
 from shared.logs import get_logger
 from shared.retry import Backoff
 
@@ -30,9 +32,20 @@ log = get_logger(__name__)
 
 
 class GroupMember(Consumer):
-    """Kafka's client, with the offsets that it has yet to commit."""
+    """Kafka's client, with the offsets that it has yet to commit.
+
+    Raises ConfigurationError for a group whose partitions all go at once at every change: the consumer gives and takes
+    them one by one.
+    """
 
     def __init__(self, config: Mapping[str, Any]) -> None:
+        strategy = config.get("partition.assignment.strategy")
+        if config.get("group.protocol", "classic") == "classic" and strategy != COOPERATIVE:
+            raise ConfigurationError(
+                f"partition.assignment.strategy is {strategy!r}, and a consumer here works with {COOPERATIVE!r} alone: "
+                "with an eager one every member stops at every join and leave. Set it so for all members of the group, "
+                "or set GROUP_PROTOCOL=consumer, which needs none."
+            )
         self.offsets = OffsetCommit(self)
         super().__init__({**config, "on_commit": self.offsets.answered})
 

@@ -1,8 +1,11 @@
 """Committing offsets without waiting: one commit at a time, and nothing forgotten that was refused."""
 
+import pytest
 from confluent_kafka import KafkaError, TopicPartition
 
-from shared.offset_commit import OffsetCommit
+from shared.errors import ConfigurationError
+from shared.kafka import GROUP_PROTOCOLS, consumer_config
+from shared.offset_commit import GroupMember, OffsetCommit
 
 TOPIC = "orders.events"
 
@@ -80,3 +83,18 @@ def test_lost_partitions_are_not_committed() -> None:
     offsets.forget([TopicPartition(TOPIC, 0)])
     offsets.send()
     assert [standing(asked) for asked in broker.asked] == [[(1, 3)]]
+
+
+@pytest.mark.parametrize("strategy", ["range", "roundrobin", "cooperative-sticky,range", None])
+def test_a_classic_group_with_an_eager_assignor_is_refused(strategy: str | None) -> None:
+    """Its callbacks would mean something else, so a member does not even start; the words say what to set."""
+    config = consumer_config("127.0.0.1:1", "group", "test", "classic")
+    config["partition.assignment.strategy"] = strategy
+    with pytest.raises(ConfigurationError, match="cooperative-sticky"):
+        GroupMember(config)
+
+
+@pytest.mark.parametrize("protocol", GROUP_PROTOCOLS)
+def test_both_protocols_are_taken_as_they_are_configured_here(protocol: str) -> None:
+    """The newer one has its assignor at the broker."""
+    GroupMember(consumer_config("127.0.0.1:1", "group", "test", protocol)).close()
