@@ -121,7 +121,7 @@ def run(connection: Database, rules: Rules, *, outbox: bool) -> list[Done]:
     """Delete what may go, and note what was done. ``outbox``: whether this database has one."""
     steps: Mapping[str, Callable[[Database, Rules], Done]] = {
         "inbox": _inbox,
-        "parked deliveries": _parked_deliveries,
+        "inbox lot": _inbox_lot,
         **({"outbox": _outbox} if outbox else {}),
     }
     return [_noted(connection, step(connection, rules)) for step in steps.values()]
@@ -148,11 +148,11 @@ def _inbox(connection: Database, rules: Rules) -> Done:
             return Done("inbox", deleted)
 
 
-def _parked_deliveries(connection: Database, rules: Rules) -> Done:
+def _inbox_lot(connection: Database, rules: Rules) -> Done:
     deleted = 0
     while (gone := connection.execute(_DROP_DISCARDED, [rules.discarded_kept_days, BATCH]).rowcount) > 0:
         deleted += gone
-    return Done("parked deliveries", deleted)
+    return Done("inbox lot", deleted)
 
 
 def _outbox(connection: Database, rules: Rules) -> Done:

@@ -62,18 +62,17 @@ def _deployment() -> Deployment:
 
 def _table(found: list[Store]) -> Table:
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name in (_("database"), _("what"), _("oldest"), _("newest"), _("rows"), _("size"), _("kept"), _("would go"),
-                 _("last run")):  # fmt: skip
-        table.add_column(name, justify="right" if name in {_("rows"), _("size"), _("would go")} else "left")
+    for name in (_("what"), _("oldest"), _("newest"), _("rows"), _("MB"), _("kept"), _("would go"), _("last run")):
+        right = name in {_("rows"), _("MB"), _("kept")}
+        table.add_column(name, justify="right" if right else "left", no_wrap=True)
     for each in found:
         table.add_row(
-            each.database,
-            each.what,
+            f"{each.database} {each.what}",
             str(each.oldest or "–"),
             str(each.newest or "–"),
             str(each.rows),
-            f"{each.size_bytes / 1e6:.1f} MB",
-            _("{days} days").format(days=each.kept_days),
+            f"{each.size_bytes / 1e6:.1f}",
+            f"{each.kept_days} d",
             Text(f"{each.would_go} {each.unit}", "yellow" if each.would_go else "dim"),
             _ago(each.ran_at),
         )

@@ -25,7 +25,11 @@ BATCH: Final = 5_000
 SILENT_SECONDS: Final = 30.0
 """For how long the log may say nothing before it is taken for away."""
 
-_KNOWN: Final = "SELECT event_id FROM inbox WHERE consumer = %s AND event_id = ANY(%s)"
+# An event is in the inbox or in its parking lot, never in both; either way a copy of it changes nothing.
+_KNOWN: Final = """
+SELECT event_id FROM inbox WHERE consumer = %(consumer)s AND event_id = ANY(%(ids)s)
+UNION ALL SELECT event_id FROM inbox_parked WHERE consumer = %(consumer)s AND event_id = ANY(%(ids)s)
+"""
 
 
 @dataclass(slots=True)
@@ -36,7 +40,7 @@ class Again:
     end: int
     events: int = 0
     known: int = 0
-    """Of them, those that the inbox knows: they would change nothing."""
+    """Of them, those that the inbox or its lot knows: they would change nothing."""
     nameless: int = 0
     """Without an id that can be read: parked before, and parked again."""
     beyond: int = 0
@@ -69,7 +73,7 @@ def _count(
 ) -> None:
     named = [(message, _event_id(message)) for message in batch]
     ids = [event_id for _message, event_id in named if event_id is not None]
-    known = {row[0] for row in database.execute(_KNOWN, [consumer, ids])}
+    known = {row[0] for row in database.execute(_KNOWN, {"consumer": consumer, "ids": ids})}
     for message, event_id in named:
         again = found[str(message.topic()), int(message.partition() or 0)]
         again.events += 1

@@ -71,7 +71,7 @@ def stores(deployment: Deployment) -> list[Store]:
         given_up = int(days.get("DISCARDED_KEPT_DAYS", DISCARDED_KEPT_DAYS))
         with _connected(deployment, database) as connection:
             found.append(_store(connection, database, "inbox", _INBOX, window, "days"))
-            found.append(_store(connection, database, "parked deliveries", _PARKED, given_up, "rows"))
+            found.append(_store(connection, database, "inbox lot", _PARKED, given_up, "rows"))
             if database in OUTBOXES:
                 outbox = int(days.get("OUTBOX_KEPT_DAYS", OUTBOX_KEPT_DAYS))
                 found.append(_store(connection, database, "outbox", _OUTBOX, outbox, "rows"))

@@ -93,10 +93,23 @@ def test_an_event_that_the_inbox_does_not_know_is_told_by_its_type(system: Syste
         total = plan(analytics, "earliest").total
         assert total.unknown == {"InvoiceIssued": len(row)}
         assert total.known == total.events - total.unknown.total()
+        park(system, row[0])
+        assert plan(analytics, "earliest").total.unknown == {"InvoiceIssued": len(row) - 1}
     finally:
+        system.rows("analytics", "DELETE FROM inbox_parked RETURNING 1")
         for each in row:
             names, marks = ", ".join(f'"{name}"' for name in each), ", ".join(["%s"] * len(each))
             system.rows("analytics", f"INSERT INTO inbox ({names}) VALUES ({marks}) RETURNING 1", *each.values())
+
+
+def park(system: System, row: dict[str, Any]) -> None:
+    """Put an event into the lot, where a copy of it is known as well."""
+    system.rows(
+        "analytics",
+        'INSERT INTO inbox_parked (consumer, topic, partition, "offset", headers, event_id, state, attempts, error) '
+        "VALUES (%s, %s, %s, %s, '[]', %s, 'parked', 1, 'why') RETURNING 1",
+        *(row[name] for name in ("consumer", "topic", "partition", "offset", "event_id")),
+    )
 
 
 def test_a_running_group_reads_everything_again_and_nothing_changes(system: System, billing: Group) -> None:

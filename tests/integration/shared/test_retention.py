@@ -96,7 +96,7 @@ def test_only_what_was_given_up_long_ago_leaves_the_lot(service: Service) -> Non
     """What waits for a person waits, however old it is."""
     kept = [service.park("parked"), service.park("held"), service.park("redriving"), service.park("discarded", 89)]
     service.park("discarded", 91)
-    assert service.run()[1] == Done("parked deliveries", 1)
+    assert service.run()[1] == Done("inbox lot", 1)
     assert [row[0] for row in service.ask("SELECT id FROM inbox_parked ORDER BY id")] == kept
 
 
