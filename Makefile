@@ -7,7 +7,7 @@ ONCE = $(RUN) infra.cli
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-full check up down reset status doctor chaos load contracts lock lock-check clean
+.PHONY: help setup demo test test-full mutants check up down reset status doctor chaos load contracts lock lock-check clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,6 +23,9 @@ test: setup ## Run the tests: unit, architecture, integration, end to end (about
 
 test-full: setup ## Run the long tests: more scenarios, whole matrices, documents
 	@$(RUN) pytest -m full $(ARGS)
+
+mutants: setup ## Change the checker's rules in every small way, and see which change nobody notices (ARGS="log money")
+	@$(RUN) tests.mutants $(ARGS)
 
 check: setup ## Check the code in under a minute: ruff, mypy, import rules, unit tests
 	@$(RUN) ruff check .
