@@ -26,7 +26,7 @@ from chaos.checker.result import Answer
 from chaos.checker.tables import TABLES
 from chaos.checker.verdict import judge_evidence
 from chaos.specimens import Varied
-from tests.unit.checker.corruptions import CORRUPTIONS
+from tests.unit.checker.corruptions import CORRUPTIONS, points_at
 
 PACKAGE = "chaos.checker.invariants"
 MODULES = ("log", "orders", "money", "effects", "generations", "liveness", "vacuity")
@@ -54,7 +54,7 @@ class Case:
             if result.invariant == self.rule:
                 if result.answer is not Answer.BROKEN:
                     return False
-                if self.order_id and self.order_id not in {example.order_id for example in result.counterexamples}:
+                if not points_at(self.rule, self.order_id, result.counterexamples):
                     return False
             elif result.answer is Answer.BROKEN and result.invariant not in self.also:
                 return False

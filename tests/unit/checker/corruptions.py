@@ -6,9 +6,10 @@ returns the order that the rule has to name, or None where it speaks of no order
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from chaos.checker.finding import Counterexample
 from chaos.specimens import PARTITIONS, Row, Varied
 
 Spoil = Callable[[Varied], str | None]
@@ -23,6 +24,17 @@ class Corruption:
 
 
 CORRUPTIONS: list[Corruption] = []
+
+NAME_THEIR_EVENT = frozenset({"S05", "S06", "S07", "S08", "S09", "S10", "S12", "S20", "S21", "S22", "L01", "L05"})
+"""Rules that speak of one event: where they name an order, they name the event too."""
+
+
+def points_at(rule: str, order_id: str | None, found: Iterable[Counterexample]) -> bool:
+    """Say whether what a rule found leads a reader to the order that was spoiled."""
+    if order_id is None:
+        return True
+    named = [one for one in found if one.order_id == order_id]
+    return any(one.event_id or rule not in NAME_THEIR_EVENT for one in named)
 
 
 def corruption(rule: str, *also: str) -> Callable[[Spoil], Spoil]:
@@ -142,6 +154,25 @@ def _(h: Varied) -> str:
     return order_id
 
 
+@corruption("S00")
+def _(h: Varied) -> str:
+    """an order that its client meant to cancel, and could not, was cancelled all the same"""
+    order_id = credited(h)
+    h.the(INTENTS, order_id=order_id, op="place")["expect"] = "cancelled"
+    h.the(INTENTS, order_id=order_id, op="cancel")["result"] = "fail"
+    return order_id
+
+
+@corruption("S00")
+def _(h: Varied) -> str:
+    """an order that was accepted at the second attempt was declined"""
+    order_id = declined(h)
+    attempt = h.the(INTENTS, order_id=order_id)
+    attempt["expect"] = "invoiced"
+    h.rows[INTENTS].insert(0, {**attempt, "n": 9_000, "result": "info"})
+    return order_id
+
+
 # S01-S04: the orders and their outbox
 
 
@@ -199,6 +230,14 @@ def _(h: Varied) -> str:
     order_id = order_of(h, "invoiced", "declined")
     h.drop(INTENTS, order_id=order_id)
     h.the(KEYS, order_id=order_id)["customer_id"] = "customer-2"
+    return order_id
+
+
+@corruption("S02")
+def _(h: Varied) -> str:
+    """a refused order exists under a name that its client had given it"""
+    order_id = order_of(h, "invoiced", "declined")
+    h.the(INTENTS, order_id=order_id)["result"] = "fail"
     return order_id
 
 
@@ -1046,6 +1085,22 @@ def _(h: Varied) -> None:
     """nothing was invoiced while the faults went on"""
     for mark, moment in zip(h.rows["faults"], ["2026-03-01T11:00:00.000000+00:00"] * 99, strict=False):
         mark["at"] = moment
+
+
+@corruption("L04", "S21")
+def _(h: Varied) -> str:
+    """something waited longer than it may while the faults went on"""
+    h.run["expect"]["longest_wait_seconds"] = 60
+    row = some(h, _during_the_faults(h))
+    row["applied_at"] = "2026-03-01T12:30:00.000000+00:00"
+    return str(row["aggregate_id"])
+
+
+def _during_the_faults(h: Varied) -> list[Row]:
+    begun, healed = h.the("faults", phase="inject")["at"], h.the("faults", phase="heal")["at"]
+    copies = {copy["event_id"]: copy for copy in reversed(h.rows[LOG]) if copy["event_id"]}
+    rows = [row for table in INBOX_OF.values() for row in h.rows[table]]
+    return [row for row in rows if begun < copies[row["event_id"]]["timestamp"] < healed]
 
 
 @corruption("L05")

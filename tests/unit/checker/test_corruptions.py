@@ -12,7 +12,7 @@ import pytest
 from chaos.checker.registry import INVARIANTS
 from chaos.checker.verdict import Answer, Status, judge
 from chaos.specimens import Varied
-from tests.unit.checker.corruptions import CORRUPTIONS, Corruption
+from tests.unit.checker.corruptions import CORRUPTIONS, Corruption, points_at
 
 FEW, MANY = range(2), range(2, 12)
 
@@ -59,8 +59,8 @@ def problems(case: Corruption, seed: int) -> Iterator[str]:
     result = next(result for result in verdict.results if result.invariant == case.rule)
     if result.answer is not Answer.BROKEN:
         yield f"{where}: missed"
-    elif order_id is not None and order_id not in {example.order_id for example in result.counterexamples}:
-        yield f"{where}: found, and order {order_id} not named"
+    elif not points_at(case.rule, order_id, result.counterexamples):
+        yield f"{where}: found, and order {order_id} or its event not named"
     accused = {*verdict.broken, *verdict.unknown} - {case.rule} - case.also
     if accused:
         yield f"{where}: {sorted(accused)} were accused"
