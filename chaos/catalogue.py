@@ -6,6 +6,7 @@ scenarios, and are listed twice, under two names.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib import import_module
 from inspect import getdoc
 
 from chaos import scenarios, unsafe
@@ -30,6 +31,17 @@ on the size of files, which fails with EFBIG instead of ENOSPC. Nothing here tak
 is a loss of power.
 
 ## Scenarios
+"""
+
+
+HAMMERED = """\
+## Guards whose absence only the hammer finds
+
+`python -m tests.hammer --wrong NAME` finds each within a minute, mostly within seconds. No scenario does so for sure:
+it takes a relay that dies in the middle of a pass *and* a late commit between the snapshots of two relays, or a server
+that forgets commits, or lanes that are joined while their former owner sleeps, or two writers that meet on one
+aggregate within a millisecond. At a scenario's pace a pass is one chunk, and over at once; under the hammer relays die
+between any two statements, thousands of times, in chunks of one row.
 """
 
 
@@ -66,7 +78,7 @@ def survived() -> list[Entry]:
 
 def markdown() -> str:
     """The page ``docs/faults.md``."""
-    return "\n".join([OPENING, *_scenarios(), "", "## Faults", "", *_faults(), "", *_guards(), ""])
+    return "\n".join([OPENING, *_scenarios(), "", "## Faults", "", *_faults(), "", *_guards(), "", *_hammered(), ""])
 
 
 def _scenarios() -> Iterator[str]:
@@ -97,3 +109,12 @@ def _guards() -> Iterator[str]:
     for variant in map(unsafe.load, unsafe.names()):
         must, may = " ".join(sorted(variant.must_fail)), " ".join(sorted(variant.may_fail))
         yield f"| [`{variant.guard}`](../chaos/unsafe/{variant.name}.py) | `{variant.scenario}` | {must} | {may} |"
+
+
+def _hammered() -> Iterator[str]:
+    yield HAMMERED
+    yield "| variant | what it is |"
+    yield "|---|---|"
+    for name in unsafe.hammered():
+        what = (getdoc(import_module(f"chaos.unsafe.{name}")) or "").partition("\n\n")[0].replace("\n", " ")
+        yield f"| [`{name}`](../chaos/unsafe/{name}.py) | {what} |"

@@ -93,15 +93,22 @@ class RestartServer(ServerFault):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StallServer(ServerFault):
-    """SIGSTOP the server and all of its processes for a while: it neither answers nor refuses."""
+    """SIGSTOP the server and all of its processes for a while: it neither answers nor refuses; again for each round."""
 
     seconds: float = 6.0
+    rounds: int = 1
+    pause_seconds: float = 2.0
 
     @property
     def local_only(self) -> bool:
         return True
 
     def inject(self, stage: Stage) -> None:
+        for _round in range(self.rounds):
+            self._stall(stage)
+            stage.wait(self.pause_seconds if self.rounds > 1 else 0.0)
+
+    def _stall(self, stage: Stage) -> None:
         pid = self.pid(stage)
         stage.record(self.name, FaultPhase.INJECT, self.server, pid=pid)
         if pid is None:

@@ -60,6 +60,11 @@ def names() -> list[str]:
     return sorted(found.name for found in pkgutil.iter_modules(__path__) if not found.name.startswith("_"))
 
 
+def hammered() -> list[str]:
+    """Relays without a guard that no scenario misses for sure, but the hammer does (``tests/hammer``)."""
+    return sorted(found.name for found in pkgutil.iter_modules(__path__) if found.name.startswith("_relay_"))
+
+
 def guards() -> dict[str, str]:
     """The word after ``--without`` → the variant's name. Imports all of them."""
     return {_of(name).guard: name for name in names()}
