@@ -1,0 +1,126 @@
+"""A real broker that stalls, dies, loses its lead or refuses a row: nothing lost, in order, no innocent row parked."""
+
+import os
+import random
+import signal
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from sqlalchemy import Engine
+
+from chaos.bench import backlog
+from infra.kafka.marks import Marks
+from infra.kafka.topics import PARTITIONS, ensure_topics
+from services.relay.relay import Relay
+from services.relay.transports import KafkaTransport
+from shared.events import OrderConfirmed
+from shared.kafka import producer_config
+from shared.outbox import add, new_event
+from tests.conftest import TopicFactory, eventually
+from tests.integration.relay.brokers import Cluster, cluster
+from tests.integration.relay.processes import Ground, read_log
+from tests.integration.relay.test_kafka_transport import set_limit
+from tests.integration.relay.test_relay import relay
+
+LEADERS = int(os.environ.get("LEADERS", "2"))
+TOPIC = "orders.events"
+HASTY = {"RELAY_LEASE_SECONDS": "3", "RELAY_RENEW_SECONDS": "0.5", "RELAY_PRODUCE_DEADLINE_SECONDS": "1"}
+
+
+def broker_ground(url: str, brokers: Cluster, engine: Engine, folder: Path, **topic: int) -> Ground:
+    ensure_topics(brokers.address, [TOPIC], message_timestamp_type="LogAppendTime", **topic)  # type: ignore[arg-type]
+    ground = Ground(url, brokers.address, TOPIC, folder)
+    ground.watch(engine)
+    return ground
+
+
+def arrived(kafka: str) -> int:
+    """Count messages by the ends of the partitions; a broker that has just come back may need a moment to know them."""
+    places = [(TOPIC, partition) for partition in range(PARTITIONS)]
+    # A new client for each look: one that knew the old leaders would be fenced by the new ones.
+    (count,) = eventually(lambda: (sum(Marks(kafka).ends(places).values()),), 60, "the topic's ends are known")
+    return count
+
+
+def _stalls(brokers: Cluster, step: int, over: Callable[[], bool]) -> int:
+    """Stop the broker again and again in the middle of a chunk, for longer than a relay waits for one."""
+    (broker,), dice, stalls = brokers.brokers.values(), random.Random(1), 0
+    while stalls < 6:
+        before = arrived(brokers.address)
+        eventually(lambda before=before: over() or arrived(brokers.address) > before + step, 60, "a chunk arrives")
+        if over():
+            break
+        broker.signal(signal.SIGSTOP)
+        time.sleep(dice.uniform(1.4, 2.4))  # the stall itself
+        broker.signal(signal.SIGCONT)
+        stalls += 1
+    return stalls
+
+
+@pytest.mark.full
+@pytest.mark.timeout(400)
+def test_bursts_keep_their_order_when_the_broker_stalls_in_the_middle_of_chunks(
+    engine: Engine, outbox_url: str, tmp_path: Path
+) -> None:
+    """By the purge at the deadline; red without: ``once chaos run kafka_stutters --without purge-at-deadline``."""
+    with cluster(tmp_path, 1) as brokers:
+        ground = broker_ground(outbox_url, brokers, engine, tmp_path)
+        with ground.connect() as connection:
+            backlog.fill(connection, 60_000, versions=1_000)  # type: ignore[arg-type]  # eight of each in a chunk
+        with ground.running("relay", RELAY_CHUNK_SIZE="500", **HASTY):
+            assert _stalls(brokers, 700, lambda: not ground.pending()) >= 3
+            eventually(lambda: not ground.pending(), 200, "the backlog is drained")
+        assert ground.faults() == []
+        assert ground.parked() == []
+
+
+@pytest.mark.full
+@pytest.mark.timeout(300 * (LEADERS + 1))
+def test_a_leader_that_dies_in_the_middle_of_a_chunk_costs_neither_order_nor_rows(
+    engine: Engine, outbox_url: str, tmp_path: Path
+) -> None:
+    """Three brokers, two of which must have a message. With the client's gapless guarantee, which is experimental."""
+    assert producer_config("", "")["enable.gapless.guarantee"] is True
+    with cluster(tmp_path, 3) as brokers:
+        ground = broker_ground(outbox_url, brokers, engine, tmp_path, replication=3, min_insync=2)
+        with ground.running("relay", RELAY_CHUNK_SIZE="500"), ground.connect() as connection:
+            for leading in range(LEADERS):
+                before = arrived(brokers.address)
+                backlog.add(connection, 40_000, salt=f"{leading}/", versions=600)  # type: ignore[arg-type]
+                eventually(lambda before=before: arrived(brokers.address) > before + 700, 60, "chunks arrive")
+                leader = brokers.busiest(TOPIC)
+                leader.signal(signal.SIGKILL)
+                assert ground.pending() > 0, "the backlog was over before its leader died"
+                before = arrived(brokers.address)
+                eventually(lambda before=before: arrived(brokers.address) > before, 60, "another leads")
+                leader.start()
+                eventually(lambda: brokers.is_whole(TOPIC), 240, "all copies are in step")
+            eventually(lambda: not ground.pending(), 120, "the backlog is drained")
+        assert ground.faults() == []
+        assert ground.parked() == []
+
+
+def test_one_oversized_row_is_parked_alone_and_everybody_else_keeps_their_order(
+    engine: Engine, outbox_url: str, kafka: str, topic: TopicFactory
+) -> None:
+    """What follows it in its own aggregate is held; the rows it travelled with are in the log."""
+    name = topic()
+    set_limit(kafka, name, 5_000)
+    with engine.begin() as connection:
+        for version in range(1, 6):
+            for number in range(60):
+                culprit = (number, version) == (30, 3)
+                invoice = os.urandom(4_000).hex() if culprit else "1"
+                payload = OrderConfirmed(order_id=f"order-{number}", invoice_number=invoice)
+                add(connection, new_event("order", f"order-{number}", version, payload, source="/orders"))
+    relaying: Relay = relay(outbox_url, KafkaTransport(producer_config(kafka, "test"), {"order": name}))  # type: ignore[arg-type]
+    relaying.drain_once()
+    ground = Ground(outbox_url, kafka, name, Path())
+    log = read_log(kafka, name)
+    assert [(outbox_id, state) for outbox_id, state, _ in ground.parked()] == [
+        (151, "parked"), (211, "held"), (271, "held"),
+    ]  # fmt: skip
+    assert (len(log.event_ids()), log.copies) == (297, 297)
+    assert log.inversions() == []
