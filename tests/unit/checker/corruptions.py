@@ -942,7 +942,7 @@ def _(h: Varied) -> str:
     return order_id
 
 
-@corruption("S25")
+@corruption("S25", "S19", "S22")
 def _(h: Varied) -> str:
     """an innocent message is parked"""
     order_id = any_order(h)
@@ -951,7 +951,7 @@ def _(h: Varied) -> str:
     return order_id
 
 
-@corruption("S25")
+@corruption("S25", "S19")
 def _(h: Varied) -> None:
     """an innocent place is parked"""
     copy = some(h, [copy for copy in h.rows[LOG] if copy["event_id"]])
