@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import psutil
 import psycopg
 import pytest
 from confluent_kafka import Producer
@@ -127,6 +128,33 @@ def test_a_model_rebuilt_under_load_equals_a_recomputation(system: System) -> No
         for service in ("orders", "billing")
     )
     assert known == written
+
+
+def test_what_the_live_version_had_committed_is_waited_for(system: System) -> None:
+    """The new version's consumer stands still while the live one goes on: near is not enough."""
+    late: list[str] = []
+    wake: list[threading.Timer] = []
+
+    def report(line: str) -> None:
+        if line.startswith("Stopping") and not late:
+            (follower,) = followers()
+            follower.suspend()
+            wake.append(threading.Timer(8.0, follower.resume))
+            late.extend(str(system.place()["order_id"]) for _number in range(3))
+            eventually(lambda: counted(system, late) == 3, 30, "the live version with the late orders")
+            wake[0].start()
+
+    rebuild(system.deployment, kafka(system), report)
+    assert counted(system, late) == 3
+
+
+def followers() -> list[psutil.Process]:
+    """The rebuild's consumer: the child of ours that analytics' code runs in."""
+    return [child for child in psutil.Process().children() if "services.analytics" in child.cmdline()]
+
+
+def counted(system: System, order_ids: list[str]) -> int:
+    return len(system.rows("analytics", "SELECT 1 FROM order_state WHERE order_id::text = ANY(%s)", order_ids))
 
 
 def test_the_parking_lot_of_the_new_version_is_the_live_consumers(system: System) -> None:
