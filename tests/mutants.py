@@ -33,7 +33,20 @@ MODULES = ("log", "orders", "money", "effects", "generations", "liveness", "vacu
 SECONDS_PER_MUTANT = 30
 GOOD_SEEDS = range(4)
 
-EQUIVALENT: dict[str, str] = {}
+EQUIVALENT: dict[str, str] = {
+    "x__of_changed_generations__mutmut_27": "more partitions are sorted, in which there is nothing to find",
+    **dict.fromkeys(
+        ("x_immutable__mutmut_34", "x_immutable__mutmut_37", "x_immutable__mutmut_38"),
+        "one list is made of the other, so that they are of one length",
+    ),
+    **dict.fromkeys(
+        ("x_one_order_per_key__mutmut_2", "x_one_order_per_key__mutmut_16"), "only the keys of this dictionary are read"
+    ),
+    "x__wrong_money__mutmut_12": "an order that was accepted has an attempt that was, so that there is always a first",
+    "x_settled_is_in_log__mutmut_17": "the same answer, UNKNOWN, in other words",
+    "x__difference__mutmut_2": "the same finding in other words",
+    "x_ends_as_intended__mutmut_15": "the same finding in other words",
+}
 """Mutants that do the same as the original, by name, and why."""
 
 
