@@ -188,7 +188,9 @@ class Consumer:
 
     def _retry_held(self) -> list[Received]:
         remaining = self._resume_at - time.monotonic()
-        self._held += self._receiver.receive(1, max(0.0, min(remaining, IDLE_POLL_SECONDS)))
+        # In two steps: while it polls, a rebalance may take what is held, and `+=` would put that back.
+        more = self._receiver.receive(1, max(0.0, min(remaining, IDLE_POLL_SECONDS)))
+        self._held += more
         return self._held if time.monotonic() >= self._resume_at else []
 
     def _release(self) -> None:
