@@ -1,7 +1,7 @@
 """Statements that take away what would hide a missing guard: a UNIQUE that turns a doubled effect into an error.
 
 What a UNIQUE stops and what it does not: it stops a second row where the effect has a natural key (one invoice per
-order) and stops the consumer with it, until somebody takes the event out by hand. It does nothing for an effect
+order), and the event that would have made it is parked, for somebody to look at. It does nothing for an effect
 without such a key: a sum, a counter, an e-mail.
 """
 
