@@ -3,14 +3,16 @@
 import os
 import random
 import signal
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from sqlalchemy import Engine
 
-from chaos.bench import backlog
+from chaos.bench import backlog, stopwatch
 from infra.kafka.marks import Marks
 from infra.kafka.topics import PARTITIONS, ensure_topics
 from services.relay.relay import Relay
@@ -23,8 +25,12 @@ from tests.integration.relay.brokers import Cluster, cluster
 from tests.integration.relay.processes import Ground, read_log
 from tests.integration.relay.test_kafka_transport import set_limit
 from tests.integration.relay.test_relay import relay
+from tests.integration.relay.writers import AGGREGATES, Ledger, Writer
 
+OUTAGE_SECONDS = float(os.environ.get("OUTAGE_SECONDS", "15"))
 LEADERS = int(os.environ.get("LEADERS", "2"))
+SOON_SECONDS = 10.0
+"""After the first acknowledged probe an event is out within five seconds; twice that on a machine with other work."""
 TOPIC = "orders.events"
 HASTY = {"RELAY_LEASE_SECONDS": "3", "RELAY_RENEW_SECONDS": "0.5", "RELAY_PRODUCE_DEADLINE_SECONDS": "1"}
 
@@ -42,6 +48,47 @@ def arrived(kafka: str) -> int:
     # A new client for each look: one that knew the old leaders would be fenced by the new ones.
     (count,) = eventually(lambda: (sum(Marks(kafka).ends(places).values()),), 60, "the topic's ends are known")
     return count
+
+
+@contextmanager
+def writing(engine: Engine, ledger: Ledger) -> Iterator[None]:
+    stop = threading.Event()
+    writers = [threading.Thread(target=Writer(engine, ledger, seed).run, args=(stop,)) for seed in range(6)]
+    for writer in writers:
+        writer.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        for writer in writers:
+            writer.join()
+
+
+@pytest.mark.full
+@pytest.mark.timeout(300 + 2 * OUTAGE_SECONDS)
+def test_after_an_outage_the_backlog_drains_in_order_and_nothing_is_parked(
+    engine: Engine, outbox_url: str, tmp_path: Path
+) -> None:
+    """However long the broker stands still; and events come out again soon once it answers (OUTAGE_SECONDS)."""
+    with cluster(tmp_path, 1) as brokers:
+        ground, ledger = broker_ground(outbox_url, brokers, engine, tmp_path), Ledger()
+        (broker,) = brokers.brokers.values()
+        with ground.running("a", "b"):
+            with writing(engine, ledger):
+                eventually(lambda: arrived(brokers.address) > 200, 60, "events flow")
+                broker.signal(signal.SIGSTOP)
+                time.sleep(OUTAGE_SECONDS)  # the outage itself
+                assert ground.pending() > AGGREGATES, "no aggregate has two events waiting"
+                broker.signal(signal.SIGCONT)
+                answers_at = eventually(lambda: brokers.metadata() and time.time(), 60, "the broker answers")
+                eventually(lambda: _first_after(brokers.address, answers_at), SOON_SECONDS, "an event is out")
+            eventually(lambda: not ground.pending(), 120, "the backlog is drained")
+        assert ground.faults() == []
+        assert ground.parked() == []
+
+
+def _first_after(kafka: str, moment: float) -> bool:
+    return any(stamp > moment for stamp in stopwatch.read(kafka, TOPIC).stamps)
 
 
 def _stalls(brokers: Cluster, step: int, over: Callable[[], bool]) -> int:
