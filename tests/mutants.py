@@ -29,7 +29,7 @@ from chaos.specimens import Varied
 from tests.unit.checker.corruptions import CORRUPTIONS, points_at
 
 PACKAGE = "chaos.checker.invariants"
-MODULES = ("log", "orders", "money", "effects", "generations", "liveness", "vacuity")
+MODULES = ("log", "orders", "money", "read_model", "effects", "generations", "liveness", "vacuity")
 SECONDS_PER_MUTANT = 30
 GOOD_SEEDS = range(4)
 

@@ -6,7 +6,7 @@ The order is the order of reports. W07 ("every canary was found") is the judge's
 from __future__ import annotations
 
 from chaos.checker.finding import Family, Invariant
-from chaos.checker.invariants import effects, generations, liveness, log, money, orders, vacuity
+from chaos.checker.invariants import effects, generations, liveness, log, money, orders, read_model, vacuity
 from chaos.checker.plants import effects as spoil_effects
 from chaos.checker.plants import liveness as spoil_liveness
 from chaos.checker.plants import log as spoil_log
@@ -60,7 +60,7 @@ INVARIANTS: tuple[Invariant, ...] = (
     Invariant("S18", N_("Every invoiced customer got exactly one invoice mail."), S,
               money.one_mail_per_invoice, spoil_money.mailed_under_second_key),
     Invariant("S19", N_("The revenue report is what one gets by counting everything once."), S,
-              money.analytics_recomputed, spoil_money.counted_once_too_often),
+              read_model.analytics_recomputed, spoil_money.counted_once_too_often),
     Invariant("S20", N_("What a consumer has ticked off, it has done."), S,
               effects.committed_is_done, spoil_effects.inbox_row_missing),
     Invariant("S21", N_("A consumer that lost its partition changes nothing there afterwards."), S,

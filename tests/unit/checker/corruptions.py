@@ -724,6 +724,13 @@ def _(h: Varied) -> None:
 
 @corruption("S16")
 def _(h: Varied) -> None:
+    """a series of numbers has two counters"""
+    rows = h.rows["db/billing/number_series"]
+    rows.append(dict(some(h, rows)))
+
+
+@corruption("S16")
+def _(h: Varied) -> None:
     """a series of numbers has no counter"""
     h.rows["db/billing/number_series"].pop(h.dice.randrange(2))
 
@@ -901,6 +908,13 @@ def _(h: Varied) -> None:
 def _(h: Varied) -> None:
     """a line of revenue is lost"""
     h.rows[REVENUE].remove(some(h, [row for row in h.rows[REVENUE] if row["amount_minor"]]))
+
+
+@corruption("S19", "S17")
+def _(h: Varied) -> None:
+    """a row of the read model stands there twice"""
+    rows = h.rows[h.dice.choice((REVENUE, STATES, DAYS, SKUS))]
+    rows.append(dict(some(h, rows)))
 
 
 # S21, S22, S25: generations and parked entries
