@@ -18,7 +18,7 @@ setup: ## Install everything into .venv (done by the other commands; quick when 
 demo: setup ## Place orders, break things while they flow, and judge the result (ARGS="--without inbox")
 	@$(ONCE) demo $(ARGS)
 
-test: setup ## Run the tests: unit, architecture, integration, end to end (about eight minutes)
+test: setup ## Run the tests: unit, architecture, integration, end to end (about a quarter of an hour)
 	@$(RUN) pytest -m "not full" $(ARGS)
 
 test-full: setup ## Run the long tests: more scenarios, whole matrices, documents

@@ -89,6 +89,8 @@ class Consumer:
         self._redriver = Redriver(
             engine=engine, applier=self._applier, parking=self._parking, receiver=self._receiver, group=group
         )
+        for counter in (CONSUMED, APPLIED, DUPLICATES, PARKED, HELD, RETRIES):
+            counter.labels(group)  # said from the start: a first one that comes with its series is no increase
         self._assigned: dict[tuple[str, int], int] = {}
         self._lag = LagGauge(kafka, group)
         self._age_seconds = 0.0

@@ -63,6 +63,8 @@ def _entry(chore: Chore) -> dict[str, Any]:
 
 
 def _done(chore: Chore) -> Callable[[], None]:
+    FAILED.labels(chore.name)  # said from the start, as none
+
     def run() -> None:
         started = monotonic()
         try:

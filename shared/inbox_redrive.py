@@ -39,6 +39,7 @@ class Redriver:
         self._receiver = receiver
         self._group = group
         self._next_look = 0.0
+        REDRIVEN.labels(group)
 
     def step(self) -> None:
         """Look about once a second, and apply what is due, for a while."""

@@ -46,6 +46,10 @@ class Teller:
         self._log = get_logger(__name__).bind(relay=relay, destination=destination)
         BREAKER_OPEN.labels(destination).set(0)
         LANES_OWNED.labels(destination).set(0)
+        # Said from the start: the first of a series that appears with it is no increase to Prometheus.
+        TAKEOVERS.labels(destination)
+        for fault in Fault:
+            FAILED.labels(destination, fault)
 
     def published(self, held: Held, rows: Sequence[Row], count: int) -> None:
         PUBLISHED.labels(self._destination).inc(count)
