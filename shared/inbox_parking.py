@@ -18,7 +18,6 @@ from sqlalchemy import (
     BigInteger,
     CheckConstraint,
     Column,
-    Connection,
     DateTime,
     Identity,
     Index,
@@ -33,8 +32,7 @@ from sqlalchemy import (
     text,
 )
 
-from shared.errors import RefusedError
-from shared.parking import Entry, Headers, LotName, UnknownEntryError
+from shared.parking import Entry, Headers, LotName, State, TableLot
 
 _STATES: Final = "state IN ('parked', 'held', 'redriving', 'discarded')"
 
@@ -114,47 +112,15 @@ _DISCARD: Final = text("""
 UPDATE inbox_parked SET state = 'discarded', discarded_reason = :reason, discarded_at = clock_timestamp()
 WHERE id = :id AND state IN ('parked', 'held')
 """)
-_LONGEST_ID: Final = 18
 
 
-class InboxLot:
-    """What the consumers of a service could not apply."""
-
-    name: LotName = "inbox"
-
-    def entries(self, connection: Connection, *, limit: int, after: str | None = None) -> list[Entry]:
-        rows = connection.execute(_LIST, {"after": self._id(after) if after else 0, "limit": limit})
-        return [_entry(row) for row in rows.mappings()]
-
-    def entry(self, connection: Connection, entry_id: str) -> Entry:
-        row = connection.execute(_SHOW, {"id": self._id(entry_id)}).mappings().one_or_none()
-        if row is None:
-            raise UnknownEntryError(self.name, entry_id)
-        return _entry(row)
-
-    def redrive(self, connection: Connection, entry_id: str) -> None:
-        if not connection.execute(_REDRIVE, {"id": self._id(entry_id)}).rowcount:
-            raise RefusedError(_WHY_NOT_REDRIVEN[self.entry(connection, entry_id).state])
-
-    def discard(self, connection: Connection, entry_id: str, reason: str) -> None:
-        if not reason.strip():
-            raise RefusedError("Giving an event up needs a reason, which stays on record. Say one.")
-        if not connection.execute(_DISCARD, {"id": self._id(entry_id), "reason": reason.strip()}).rowcount:
-            raise RefusedError(_WHY_NOT_DISCARDED[self.entry(connection, entry_id).state])
-
-    def _id(self, entry_id: str) -> int:
-        if not (entry_id.isascii() and entry_id.isdecimal() and len(entry_id) <= _LONGEST_ID):
-            raise UnknownEntryError(self.name, entry_id)
-        return int(entry_id)
-
-
-_WHY_NOT_REDRIVEN: Final[Mapping[str, str]] = {
+_WHY_NOT_REDRIVEN: Final[Mapping[State, str]] = {
     "parked": "It changed in this very moment. Look at it again.",
     "held": "It waits behind an earlier event of its aggregate. Redrive or discard that one; this follows by itself.",
     "redriving": "It is to be applied again already. If that lasts, see whether a consumer of its group runs.",
     "discarded": "It was given up, and what stood behind it may have been applied since. Write a new event instead.",
 }
-_WHY_NOT_DISCARDED: Final[Mapping[str, str]] = {
+_WHY_NOT_DISCARDED: Final[Mapping[State, str]] = {
     "parked": "It changed in this very moment. Look at it again.",
     "held": "It changed in this very moment. Look at it again.",
     "redriving": "A consumer may be applying it right now. Wait until it is gone or parked again.",
@@ -177,3 +143,16 @@ _SAME: Final = (
     "event_id", "type", "aggregate_type", "aggregate_id", "aggregate_version", "state", "attempts", "error",
     "parked_at", "topic", "partition", "offset", "discarded_reason",
 )  # fmt: skip
+
+
+class InboxLot(TableLot):
+    """What the consumers of a service could not apply."""
+
+    name: LotName = "inbox"
+    list_entries = _LIST
+    show_entry = _SHOW
+    ask_for_redrive = _REDRIVE
+    give_up = _DISCARD
+    why_not_redriven = _WHY_NOT_REDRIVEN
+    why_not_discarded = _WHY_NOT_DISCARDED
+    read = staticmethod(_entry)

@@ -7,13 +7,13 @@ stands in front, so the relay lets go what it held.
 Invariant: only the first row of an aggregate is ever sent again, and only one that nobody is sending can be discarded.
 """
 
+from collections.abc import Mapping
 from typing import Final
 
-from sqlalchemy import Connection, RowMapping, text
+from sqlalchemy import RowMapping, text
 
 from shared.envelope import Envelope, to_headers
-from shared.errors import RefusedError
-from shared.parking import Entry, LotName, UnknownEntryError
+from shared.parking import Entry, LotName, State, TableLot
 
 _COLUMNS: Final = """
 outbox_id, state, attempts, last_error, parked_at, discarded_reason, outbox_parked.destination, event_id, type,
@@ -34,47 +34,15 @@ _DISCARD: Final = text("""
 UPDATE outbox_parked SET state = 'discarded', discarded_reason = :reason, discarded_at = clock_timestamp()
 WHERE outbox_id = :id AND state IN ('parked', 'held')
 """)
-_LONGEST_ID: Final = 18
 
 
-class OutboxLot:
-    """What a service's outbox could not send."""
-
-    name: LotName = "outbox"
-
-    def entries(self, connection: Connection, *, limit: int, after: str | None = None) -> list[Entry]:
-        rows = connection.execute(_LIST, {"after": self._id(after) if after else 0, "limit": limit})
-        return [_entry(row) for row in rows.mappings()]
-
-    def entry(self, connection: Connection, entry_id: str) -> Entry:
-        row = connection.execute(_SHOW, {"id": self._id(entry_id)}).mappings().one_or_none()
-        if row is None:
-            raise UnknownEntryError(self.name, entry_id)
-        return _entry(row)
-
-    def redrive(self, connection: Connection, entry_id: str) -> None:
-        if not connection.execute(_REDRIVE, {"id": self._id(entry_id)}).rowcount:
-            raise RefusedError(_WHY_NOT_REDRIVEN[self.entry(connection, entry_id).state])
-
-    def discard(self, connection: Connection, entry_id: str, reason: str) -> None:
-        if not reason.strip():
-            raise RefusedError("Giving an event up needs a reason, which stays on record. Say one.")
-        if not connection.execute(_DISCARD, {"id": self._id(entry_id), "reason": reason.strip()}).rowcount:
-            raise RefusedError(_WHY_NOT_DISCARDED[self.entry(connection, entry_id).state])
-
-    def _id(self, entry_id: str) -> int:
-        if not (entry_id.isascii() and entry_id.isdecimal() and len(entry_id) <= _LONGEST_ID):
-            raise UnknownEntryError(self.name, entry_id)
-        return int(entry_id)
-
-
-_WHY_NOT_REDRIVEN: Final = {
+_WHY_NOT_REDRIVEN: Final[Mapping[State, str]] = {
     "parked": "It changed in this very moment. Look at it again.",
     "held": "It waits behind an earlier event of its aggregate. Redrive or discard that one; this follows by itself.",
     "redriving": "It is to be sent again already. If that lasts, see whether a relay runs and its receiver answers.",
     "discarded": "It was given up, and what stood behind it may have left since. Write a new event instead.",
 }
-_WHY_NOT_DISCARDED: Final = {
+_WHY_NOT_DISCARDED: Final[Mapping[State, str]] = {
     "parked": "It changed in this very moment. Look at it again.",
     "held": "It changed in this very moment. Look at it again.",
     "redriving": "A relay may be sending it right now. Wait until it is gone or parked again.",
@@ -106,3 +74,16 @@ def _entry(row: RowMapping) -> Entry:
         payload=row.get("payload"),
         discarded_reason=row["discarded_reason"],
     )
+
+
+class OutboxLot(TableLot):
+    """What a service's outbox could not send."""
+
+    name: LotName = "outbox"
+    list_entries = _LIST
+    show_entry = _SHOW
+    ask_for_redrive = _REDRIVE
+    give_up = _DISCARD
+    why_not_redriven = _WHY_NOT_REDRIVEN
+    why_not_discarded = _WHY_NOT_DISCARDED
+    read = staticmethod(_entry)

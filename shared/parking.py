@@ -12,14 +12,16 @@ Invariant: an entry leaves its lot only together with its effect. Nothing is dro
 person decided stays on record.
 """
 
+from abc import abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import ClassVar, Final, Literal, Protocol
 from uuid import UUID
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, RowMapping, TextClause
 
-from shared.errors import OnceError
+from shared.errors import OnceError, RefusedError
 
 LotName = Literal["outbox", "inbox"]
 State = Literal["parked", "held", "redriving", "discarded"]
@@ -84,3 +86,51 @@ class Lot(Protocol):
         Raises UnknownEntryError, or RefusedError with the reason.
         """
         ...
+
+
+_LONGEST_ID: Final = 18
+
+
+class TableLot:
+    """A lot whose entries are rows. A state that does not fit makes its statement change nothing, and says why."""
+
+    name: LotName
+    list_entries: ClassVar[TextClause]
+    """Takes ``after``, an id, and ``limit``."""
+    show_entry: ClassVar[TextClause]
+    """Takes ``id``, as the two below."""
+    ask_for_redrive: ClassVar[TextClause]
+    give_up: ClassVar[TextClause]
+    """Takes a ``reason`` besides."""
+    why_not_redriven: ClassVar[Mapping[State, str]]
+    why_not_discarded: ClassVar[Mapping[State, str]]
+
+    @staticmethod
+    @abstractmethod
+    def read(row: RowMapping) -> Entry:
+        """Make an entry of a row."""
+
+    def entries(self, connection: Connection, *, limit: int, after: str | None = None) -> list[Entry]:
+        rows = connection.execute(self.list_entries, {"after": self._id(after) if after else 0, "limit": limit})
+        return [self.read(row) for row in rows.mappings()]
+
+    def entry(self, connection: Connection, entry_id: str) -> Entry:
+        row = connection.execute(self.show_entry, {"id": self._id(entry_id)}).mappings().one_or_none()
+        if row is None:
+            raise UnknownEntryError(self.name, entry_id)
+        return self.read(row)
+
+    def redrive(self, connection: Connection, entry_id: str) -> None:
+        if not connection.execute(self.ask_for_redrive, {"id": self._id(entry_id)}).rowcount:
+            raise RefusedError(self.why_not_redriven[self.entry(connection, entry_id).state])
+
+    def discard(self, connection: Connection, entry_id: str, reason: str) -> None:
+        if not reason.strip():
+            raise RefusedError("Giving an event up needs a reason, which stays on record. Say one.")
+        if not connection.execute(self.give_up, {"id": self._id(entry_id), "reason": reason.strip()}).rowcount:
+            raise RefusedError(self.why_not_discarded[self.entry(connection, entry_id).state])
+
+    def _id(self, entry_id: str) -> int:
+        if not (entry_id.isascii() and entry_id.isdecimal() and len(entry_id) <= _LONGEST_ID):
+            raise UnknownEntryError(self.name, entry_id)
+        return int(entry_id)
