@@ -29,6 +29,9 @@ from tests.integration.relay.writers import Ledger, Writer
 
 OUTAGE_SECONDS = float(os.environ.get("OUTAGE_SECONDS", "15"))
 LEADERS = int(os.environ.get("LEADERS", "2"))
+STALLS = 3
+BACKLOG = 80_000
+"""Some seconds of a relay's work, so that a blow falls amid it on a quick machine too."""
 SOON_SECONDS = 10.0
 """After the first acknowledged probe an event is out within five seconds; twice that on a machine with other work."""
 TOPIC = "orders.events"
@@ -101,19 +104,16 @@ def _first_after(kafka: str, moment: float) -> bool:
     return any(stamp > moment for stamp in stopwatch.read(kafka, TOPIC).stamps)
 
 
-def _stalls(brokers: Cluster, step: int, over: Callable[[], bool]) -> int:
-    """Stop the broker again and again in the middle of a chunk, for longer than a relay waits for one."""
-    (broker,), dice, stalls = brokers.brokers.values(), random.Random(1), 0
-    while stalls < 6:
-        before = arrived(brokers.address)
-        eventually(lambda before=before: over() or arrived(brokers.address) > before + step, 60, "a chunk arrives")
-        if over():
-            break
-        broker.signal(signal.SIGSTOP)
-        time.sleep(dice.uniform(1.4, 2.4))  # the stall itself
-        broker.signal(signal.SIGCONT)
-        stalls += 1
-    return stalls
+def _strike_amid_a_backlog(brokers: Cluster, ground: Ground, salt: str, blow: signal.Signals) -> Broker:
+    """Hit whoever leads most while chunks of a new backlog arrive: some hundred versions of each aggregate in a row."""
+    before = arrived(brokers.address)
+    with ground.connect() as connection:
+        backlog.add(connection, BACKLOG, salt=salt, versions=1_000)  # type: ignore[arg-type]  # some of each in a chunk
+    eventually(lambda: arrived(brokers.address) > before + 700, 60, "chunks arrive")
+    leader = brokers.busiest(TOPIC)
+    leader.signal(blow)
+    assert ground.pending() > 0, "the backlog was over before the blow"
+    return leader
 
 
 @pytest.mark.full
@@ -123,11 +123,12 @@ def test_bursts_keep_their_order_when_the_broker_stalls_in_the_middle_of_chunks(
 ) -> None:
     """By the purge at the deadline; red without: ``once chaos run kafka_stutters --without purge-at-deadline``."""
     with cluster(tmp_path, 1) as brokers:
-        ground = broker_ground(outbox_url, brokers, engine, tmp_path)
-        with ground.connect() as connection:
-            backlog.fill(connection, 60_000, versions=1_000)  # type: ignore[arg-type]  # eight of each in a chunk
+        ground, dice = broker_ground(outbox_url, brokers, engine, tmp_path), random.Random(1)
         with ground.running("relay", RELAY_CHUNK_SIZE="500", **HASTY):
-            assert _stalls(brokers, 700, lambda: not ground.pending()) >= 3
+            for stall in range(STALLS):
+                broker = _strike_amid_a_backlog(brokers, ground, f"{stall}/", signal.SIGSTOP)
+                time.sleep(dice.uniform(1.4, 2.4))  # the stall itself, longer than a relay waits for a chunk
+                broker.signal(signal.SIGCONT)
             eventually(lambda: not ground.pending(), 200, "the backlog is drained")
         assert ground.faults() == []
         assert ground.parked() == []
@@ -142,14 +143,9 @@ def test_a_leader_that_dies_in_the_middle_of_a_chunk_costs_neither_order_nor_row
     assert producer_config("", "")["enable.gapless.guarantee"] is True
     with cluster(tmp_path, 3) as brokers:
         ground = broker_ground(outbox_url, brokers, engine, tmp_path, replication=3, min_insync=2)
-        with ground.running("relay", RELAY_CHUNK_SIZE="500"), ground.connect() as connection:
+        with ground.running("relay", RELAY_CHUNK_SIZE="500"):
             for leading in range(LEADERS):
-                before = arrived(brokers.address)
-                backlog.add(connection, 40_000, salt=f"{leading}/", versions=600)  # type: ignore[arg-type]
-                eventually(lambda before=before: arrived(brokers.address) > before + 700, 60, "chunks arrive")
-                leader = brokers.busiest(TOPIC)
-                leader.signal(signal.SIGKILL)
-                assert ground.pending() > 0, "the backlog was over before its leader died"
+                leader = _strike_amid_a_backlog(brokers, ground, f"{leading}/", signal.SIGKILL)
                 before = arrived(brokers.address)
                 eventually(lambda before=before: arrived(brokers.address) > before, 60, "another leads")
                 leader.start()
