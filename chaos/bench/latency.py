@@ -1,6 +1,7 @@
 """From commit to consumer at a steady trickle: one process writes events and hears them again from the log.
 
 Both ends are in one process, so both times are by one clock. The writer waits for its own pace, never for the answer.
+For our relay it says after each commit that there is something, as every service does; Debezium has no use for it.
 """
 
 import json
@@ -8,6 +9,7 @@ import os
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from statistics import median, quantiles
@@ -22,8 +24,9 @@ from chaos.bench.place import Place
 from chaos.bench.rounds import Rates, Rival
 from infra.kafka.topics import PARTITIONS
 from shared import outbox
-from shared.database import create_engine, transaction
+from shared.database import connect, create_engine, transaction
 from shared.events import OrderConfirmed
+from shared.wakeup import Wakeup
 
 OURS, DEBEZIUM = "our relay", "Debezium, tuned for latency"
 LEFT_OUT_SECONDS = 2.0
@@ -64,7 +67,7 @@ class Latencies:
         topic = self.place.new_topic()
         environment = self.place.environment("relay-orders-1", {"ORDERS_TOPIC": topic})
         with self.place.running(["services.relay"], [environment]):
-            return hear(self.place, topic, self.rate, self.seconds)
+            return hear(self.place, topic, self.rate, self.seconds, wake=True)
 
     def _debezium(self) -> Latency:
         topic = self.place.new_topic()
@@ -73,10 +76,11 @@ class Latencies:
             return hear(self.place, topic, self.rate, self.seconds)
 
 
-def hear(place: Place, topic: str, rate: float, seconds: float) -> Latency:
-    """Write and hear at this rate, while somebody relays to the topic."""
+def hear(place: Place, topic: str, rate: float, seconds: float, *, wake: bool = False) -> Latency:
+    """Write and hear at this rate, while somebody relays to the topic. ``wake``: the writer tells of its commits."""
     environment = place.environment(
-        "orders-api", {"ORDERS_TOPIC": topic, "BENCH_RATE": str(rate), "BENCH_SECONDS": str(seconds)}
+        "orders-api",
+        {"ORDERS_TOPIC": topic, "BENCH_RATE": str(rate), "BENCH_SECONDS": str(seconds), "BENCH_WAKE": str(int(wake))},
     )
     with place.running(["chaos.bench.latency"], [environment], stdout=PIPE) as (child,):
         assert child.stdout is not None
@@ -85,21 +89,30 @@ def hear(place: Place, topic: str, rate: float, seconds: float) -> Latency:
 
 def main() -> None:
     rate, seconds = float(os.environ["BENCH_RATE"]), float(os.environ["BENCH_SECONDS"])
-    engine = create_engine(os.environ["DATABASE_URL"], os.environ["DATABASE_PASSWORD_FILE"], "bench-writer", 1)
+    access = (os.environ["DATABASE_URL"], os.environ["DATABASE_PASSWORD_FILE"], "bench-writer")
+    engine = create_engine(*access, 1)
+    wake = Wakeup(partial(connect, *access)).wake if os.environ["BENCH_WAKE"] == "1" else _tell_nobody
     committed: dict[bytes, float] = {}
-    writer = threading.Thread(target=partial(_write, engine, rate, seconds, committed))
+    writer = threading.Thread(target=partial(_write, engine, wake, rate, seconds, committed))
     heard = _hear(os.environ["ORDERS_TOPIC"], writer, committed)
     taken = sorted(1000 * (heard[event] - at) for event, at in committed.items() if event in heard)
     json.dump({"p50": median(taken), "p99": quantiles(taken, n=100)[-1]}, sys.stdout)
 
 
-def _write(engine: Engine, rate: float, seconds: float, committed: dict[bytes, float]) -> None:
+def _write(
+    engine: Engine, wake: Callable[[], None], rate: float, seconds: float, committed: dict[bytes, float]
+) -> None:
     begun = time.monotonic()
     for number in range(round(rate * seconds)):
         time.sleep(max(0.0, begun + number / rate - time.monotonic()))
         event_id = _write_one(engine)
         if time.monotonic() - begun > LEFT_OUT_SECONDS:
             committed[str(event_id).encode()] = time.monotonic()
+        wake()
+
+
+def _tell_nobody() -> None:
+    """Leave it to the log of changes."""
 
 
 def _write_one(engine: Engine) -> UUID:
