@@ -8,7 +8,7 @@ import click
 from rich.markdown import Markdown
 from rich.text import Text
 
-from chaos.bench import backlog, consumers, debezium, history, latency, relays, report, settle, writers
+from chaos.bench import backlog, consumers, debezium, history, idle, latency, relays, report, settle, writers
 from chaos.bench.place import prepared
 from chaos.bench.report import Comparison
 from chaos.bench.rounds import Rival, alternate
@@ -19,6 +19,7 @@ from shared import logs
 
 PAGES = PROJECT / "docs" / "benchmarks"
 PER_SECOND = _("events/s")
+IDLE_SECONDS = 30.0
 
 rounds_option = click.option(
     "--rounds", type=click.IntRange(1, 100), default=5, show_default=True, help=_("How often.")
@@ -52,7 +53,8 @@ def relay(events: int, only: Sequence[str], rounds: int, to: Path) -> None:
             rates=_measure(_chosen(relays.Relays(place, events, connect).rivals(), only), rounds),
             reference=relays.OURS,
         )
-        _show(report.write(to, "relay", _("Relays compared"), [compared]))
+        notes = [_told(what, share) for what, share in idle.measure(place, IDLE_SECONDS).items()]
+        _show(report.write(to, "relay", _("Relays compared"), [compared], notes))
 
 
 @bench.command()
@@ -153,6 +155,19 @@ def settle_(seconds: float) -> None:
     for number, part in enumerate(parts, start=1):
         words = _("part {number} of {parts}: {count} settles, median {p50:.2f} ms, 99th percentile {p99:.2f} ms")
         out.print(words.format(number=number, parts=len(parts), count=part.count, p50=part.p50, p99=part.p99))
+
+
+@bench.command(name="idle")
+@click.option("--seconds", type=click.FloatRange(5), default=60.0, show_default=True, help=_("How long."))
+def idle_(seconds: float) -> None:
+    """What a relay costs while nothing happens. It has to stay within a hundredth of a core."""
+    with prepared(open_stack()) as place:
+        for what, share in idle.measure(place, seconds).items():
+            out.print(_told(what, share))
+
+
+def _told(what: str, share: float) -> str:
+    return _("An idle relay of {what} takes {share:.2%} of a core.").format(what=what, share=share)
 
 
 def _measure(rivals: Iterable[Rival], rounds: int) -> dict[str, list[float]]:
