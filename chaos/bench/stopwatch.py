@@ -12,6 +12,7 @@ from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Message,
 
 from chaos.bench.pace import Mark, middle_rate
 from infra.kafka.marks import Marks
+from infra.kafka.reading import take
 from infra.kafka.topics import PARTITIONS, ensure_topics
 
 PATIENCE_SECONDS = 30
@@ -84,7 +85,7 @@ def messages(kafka: str, topic: str) -> Iterator[Message]:
         consumer.assign([TopicPartition(topic, number, OFFSET_BEGINNING) for number in left])
         deadline = time.monotonic() + PATIENCE_SECONDS
         while left and time.monotonic() < deadline:
-            for message in consumer.consume(1_000, 0.2):
+            for message in take(consumer, 1_000, 0.2):
                 if message.error() is None:
                     yield message
                     _tick_off(left, message)

@@ -17,6 +17,7 @@ import psycopg
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
 from infra.kafka.marks import Place
+from infra.kafka.reading import take
 from infra.local.errors import StackError
 from infra.replay.places import Stretch
 from shared.dedup_window import DedupWindow, own_time
@@ -106,7 +107,7 @@ def _batches(kafka: str, stretches: Sequence[Stretch]) -> Iterator[list[Message]
         consumer.assign([TopicPartition(*each.place, each.begin) for each in stretches])
         heard = time.monotonic()
         while ends:
-            messages = consumer.consume(BATCH, 0.5)
+            messages = take(consumer, BATCH, 0.5)
             if messages:
                 heard = time.monotonic()
             elif time.monotonic() - heard > SILENT_SECONDS:

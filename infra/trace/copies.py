@@ -6,6 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 from confluent_kafka import Consumer, Message, TopicPartition
 
+from infra.kafka.reading import take
 from infra.local.errors import StackError
 
 _CLOCKS_APART = timedelta(seconds=5)
@@ -63,7 +64,7 @@ def _ends(
 def _read(reader: Consumer, ends: Ends) -> Iterator[Message]:
     waiting = set(ends)
     while waiting:
-        batch = reader.consume(500, timeout=_TIMEOUT_SECONDS)
+        batch = take(reader, 500, _TIMEOUT_SECONDS)
         if not batch:
             raise StackError(
                 f"The log gave no answer for {_TIMEOUT_SECONDS:.0f} s. `once status` shows whether Kafka runs."
