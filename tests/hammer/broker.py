@@ -23,12 +23,19 @@ class Log:
 
     def append(self, rows: Sequence[Row]) -> None:
         with self._lock:
-            self.copies += len(rows)
             for row in rows:
-                event_id = UUID(row.event_id)
-                if event_id not in self._seen:
-                    self._seen.add(event_id)
-                    self._firsts.setdefault(row.aggregate_id, []).append((row.aggregate_version, event_id))
+                self._note(row.aggregate_id, row.aggregate_version, UUID(row.event_id))
+
+    def note(self, aggregate_id: str, version: int, event_id: UUID) -> None:
+        """Take one copy, as it was read from a real log."""
+        with self._lock:
+            self._note(aggregate_id, version, event_id)
+
+    def _note(self, aggregate_id: str, version: int, event_id: UUID) -> None:
+        self.copies += 1
+        if event_id not in self._seen:
+            self._seen.add(event_id)
+            self._firsts.setdefault(aggregate_id, []).append((version, event_id))
 
     def event_ids(self) -> set[UUID]:
         with self._lock:

@@ -29,11 +29,11 @@ from tests.integration.relay.writers import Ledger, Writer
 
 OUTAGE_SECONDS = float(os.environ.get("OUTAGE_SECONDS", "15"))
 LEADERS = int(os.environ.get("LEADERS", "2"))
-STALLS = 3
+STALLS = int(os.environ.get("STALLS", "2"))
 BACKLOG = 80_000
 """Some seconds of a relay's work, so that a blow falls amid it on a quick machine too."""
-SOON_SECONDS = 10.0
-"""After the first acknowledged probe an event is out within five seconds; twice that on a machine with other work."""
+SOON_SECONDS = 5.0
+"""So soon after the broker answers again an event is in its log, by the broker's own clock."""
 TOPIC = "orders.events"
 HASTY = {"RELAY_LEASE_SECONDS": "3", "RELAY_RENEW_SECONDS": "0.5", "RELAY_PRODUCE_DEADLINE_SECONDS": "1"}
 
@@ -94,14 +94,16 @@ def test_after_an_outage_the_backlog_drains_in_order_and_nothing_is_parked(
                 eventually(lambda: arrived(brokers.address) > 200, 60, "events flow")
                 outage(broker)
                 answers_at = eventually(lambda: brokers.metadata() and time.time(), 60, "the broker answers")
-                eventually(lambda: _first_after(brokers.address, answers_at), SOON_SECONDS, "an event is out")
+                before = arrived(brokers.address)
+                eventually(lambda: arrived(brokers.address) > before, 60, "events flow again")
             eventually(lambda: not ground.pending(), 120, "the backlog is drained")
+        assert _first_after(brokers.address, answers_at) - answers_at <= SOON_SECONDS
         assert ground.faults() == []
         assert ground.parked() == []
 
 
-def _first_after(kafka: str, moment: float) -> bool:
-    return any(stamp > moment for stamp in stopwatch.read(kafka, TOPIC).stamps)
+def _first_after(kafka: str, moment: float) -> float:
+    return min(stamp for stamp in stopwatch.read(kafka, TOPIC).stamps if stamp > moment)
 
 
 def _strike_amid_a_backlog(brokers: Cluster, ground: Ground, salt: str, blow: signal.Signals) -> Broker:
