@@ -17,6 +17,7 @@ from redis import Redis
 
 from infra.kafka.topics import delete_topics, ensure_topics
 from infra.local.stack import LocalStack
+from tests.schemas import Schemas
 
 T = TypeVar("T")
 
@@ -25,7 +26,7 @@ _TEST_REDIS_DATABASES = range(16, 64)
 
 
 class DatabaseFactory(Protocol):
-    def __call__(self, *, driver: str = "postgresql+psycopg") -> str: ...
+    def __call__(self, *, driver: str = "postgresql+psycopg", of: str | None = None) -> str: ...
 
 
 class TopicFactory(Protocol):
@@ -80,18 +81,27 @@ def stack() -> LocalStack:
     return stack
 
 
-@pytest.fixture(scope="module")
-def postgres_url(stack: LocalStack) -> Iterator[DatabaseFactory]:
-    """Return a function that makes an empty database and returns its address (superuser, password included).
+@pytest.fixture(scope="session")
+def schemas(stack: LocalStack) -> Iterator[Schemas]:
+    schemas = Schemas(stack)
+    yield schemas
+    schemas.drop()
 
-    For psycopg itself: ``postgres_url(driver="postgresql")``. The databases are dropped after the module.
+
+@pytest.fixture(scope="module")
+def postgres_url(stack: LocalStack, schemas: Schemas) -> Iterator[DatabaseFactory]:
+    """Return a function that makes a database and returns its address (superuser, password included).
+
+    It is empty, or has the tables ``of`` a service. For psycopg itself: ``postgres_url(driver="postgresql")``. The
+    databases are dropped after the module.
     """
     made: list[str] = []
 
-    def make(*, driver: str = "postgresql+psycopg") -> str:
-        name = f"test_{uuid4().hex}"
+    def make(*, driver: str = "postgresql+psycopg", of: str | None = None) -> str:
+        name, template = f"test_{uuid4().hex}", schemas.template(of) if of else "template1"
+        statement = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
         with psycopg.connect(stack.superuser_url("postgres"), autocommit=True) as connection:
-            connection.execute(sql.SQL("CREATE DATABASE {}").format(sql.Identifier(name)))
+            connection.execute(statement.format(sql.Identifier(name), sql.Identifier(template)))
         made.append(name)
         return stack.superuser_url(name).replace("postgresql", driver, 1)
 

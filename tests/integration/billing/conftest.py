@@ -12,7 +12,6 @@ from infra.local.stack import LocalStack
 from infra.postgres.roles import all_roles, ensure_roles, grant
 from shared.database import create_engine
 from tests.conftest import DatabaseFactory
-from tests.integration.billing.orders import migrate
 
 INI = Path(__file__).parents[3] / "infra" / "alembic.ini"
 KEPT = {"alembic_version", "relay_position", "relay_lane", "relay_member"}
@@ -25,14 +24,12 @@ def alembic_config() -> Config:
 
 @pytest.fixture(scope="module")
 def database_url(postgres_url: DatabaseFactory) -> str:
-    return postgres_url()
+    return postgres_url(of="billing")
 
 
 @pytest.fixture(scope="module")
-def migrated(database_url: str, alembic_config: Config) -> Iterator[Engine]:
+def migrated(database_url: str) -> Iterator[Engine]:
     engine = create_engine(database_url, None, "test", pool_size=5)
-    with engine.connect() as connection:
-        migrate(connection, alembic_config)
     yield engine
     engine.dispose()
 

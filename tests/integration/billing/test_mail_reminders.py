@@ -21,7 +21,6 @@ from shared import events
 from shared.database import create_engine, transaction
 from shared.settings import read
 from tests.conftest import DatabaseFactory, eventually
-from tests.integration.billing.conftest import INI
 from tests.integration.billing.orders import bill, cancelled, deliver, placed, rows
 from tests.integration.notifications.processes import Process, Sink, free_port
 
@@ -140,13 +139,8 @@ def test_invoices_from_before_get_their_mails_ids_from_the_outbox(engine: Engine
 
 @pytest.fixture(scope="module")
 def ledger(postgres_url: DatabaseFactory) -> Iterator[tuple[str, Engine]]:
-    url = postgres_url()
+    url = postgres_url(of="notifications")
     engine = create_engine(url, None, "test", pool_size=1)
-    config = Config(INI, ini_section="notifications")
-    with engine.connect() as connection:
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
-        connection.commit()
     yield url, engine
     engine.dispose()
 

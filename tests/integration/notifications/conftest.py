@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from alembic import command
 from alembic.config import Config
 from sqlalchemy import Engine, inspect, text
 
@@ -25,16 +24,12 @@ def alembic_config() -> Config:
 
 @pytest.fixture(scope="module")
 def database_url(postgres_url: DatabaseFactory) -> str:
-    return postgres_url()
+    return postgres_url(of="notifications")
 
 
 @pytest.fixture(scope="module")
-def migrated(database_url: str, alembic_config: Config) -> Iterator[Engine]:
+def migrated(database_url: str) -> Iterator[Engine]:
     engine = create_engine(database_url, None, "test", pool_size=5)
-    with engine.connect() as connection:
-        alembic_config.attributes["connection"] = connection
-        command.upgrade(alembic_config, "head")
-        connection.commit()
     yield engine
     engine.dispose()
 

@@ -1,12 +1,10 @@
 """An orders database, empty for each test, and the API over it."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from alembic import command
-from alembic.config import Config
 from flask.testing import FlaskClient
 from sqlalchemy import Engine, text
 
@@ -15,6 +13,7 @@ from services.orders.wiring import build_api
 from shared import logs
 from shared.database import create_engine
 from shared.outbox import FIRST_POSITIONS
+from tests.conftest import DatabaseFactory
 from tests.integration.orders.examples import Place, Rows, order_body, order_headers
 
 INI = Path(__file__).parents[3] / "infra" / "alembic.ini"
@@ -27,17 +26,9 @@ def logs_as_in_production() -> None:
 
 
 @pytest.fixture(scope="module")
-def database_url(postgres_url: Callable[[], str]) -> str:
-    """Migrate a database for the tests of one file."""
-    url = postgres_url()
-    migrator = create_engine(url, None, "migrator", pool_size=1)
-    with migrator.connect() as connection:
-        config = Config(INI, ini_section="orders")
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
-        connection.commit()
-    migrator.dispose()
-    return url
+def database_url(postgres_url: DatabaseFactory) -> str:
+    """Return a database for the tests of one file."""
+    return postgres_url(of="orders")
 
 
 @pytest.fixture

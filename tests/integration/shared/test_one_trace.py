@@ -7,8 +7,6 @@ from uuid import UUID, uuid4
 
 import msgspec
 import pytest
-from alembic import command
-from alembic.config import Config
 from confluent_kafka import OFFSET_BEGINNING, Consumer, TopicPartition
 from opentelemetry import trace
 from opentelemetry.sdk.trace import TracerProvider
@@ -34,7 +32,6 @@ from shared.tracing import trace_id
 from tests.conftest import DatabaseFactory, TopicFactory, eventually
 from tests.integration.orders.examples import order_body, order_headers
 
-INI = Path(__file__).parents[3] / "infra" / "alembic.ini"
 WRITTEN = text("SELECT * FROM outbox ORDER BY id")
 
 
@@ -49,16 +46,6 @@ def spans(monkeypatch: pytest.MonkeyPatch) -> Iterator[InMemorySpanExporter]:
     provider.shutdown()
 
 
-def migrated(url: str, kind: str) -> Engine:
-    engine = create_engine(url, None, "test", pool_size=2)
-    with engine.connect() as connection:
-        config = Config(INI, ini_section=kind)
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
-        connection.commit()
-    return engine
-
-
 def envelopes(engine: Engine) -> list[Envelope]:
     with engine.connect() as connection:
         return [
@@ -70,7 +57,8 @@ def test_one_trace_leads_from_the_request_to_the_mail(
     postgres_url: DatabaseFactory, spans: InMemorySpanExporter, tmp_path: Path
 ) -> None:
     """The request's trace id stands in both outboxes and in the letter, and no step begins a trace of its own."""
-    orders, billing = migrated(url := postgres_url(), "orders"), migrated(postgres_url(), "billing")
+    url, billing_url = postgres_url(of="orders"), postgres_url(of="billing")
+    orders, billing = (create_engine(each, None, "test", pool_size=2) for each in (url, billing_url))
     (tmp_path / "token").write_text("test-token")
     api = ApiSettings(database_url=url, http_port=1, admin_token_file=str(tmp_path / "token"))
     client = build_api(api, engine=orders).test_client()
@@ -106,8 +94,9 @@ def test_the_log_carries_the_trace_and_the_batches_that_do_the_work_are_linked_t
     postgres_url: DatabaseFactory, kafka: str, topic: TopicFactory, spans: InMemorySpanExporter, tmp_path: Path
 ) -> None:
     """Real relays and a real member: request, outbox, headers, billing's batch, its outbox, headers again."""
-    orders_url, billing_url, orders_topic, billing_topic = postgres_url(), postgres_url(), topic(1), topic(1)
-    orders, billing = migrated(orders_url, "orders"), migrated(billing_url, "billing")
+    orders_url, billing_url = postgres_url(of="orders"), postgres_url(of="billing")
+    orders_topic, billing_topic = topic(1), topic(1)
+    orders, billing = (create_engine(each, None, "test", pool_size=2) for each in (orders_url, billing_url))
     (tmp_path / "token").write_text("test-token")
     api = ApiSettings(database_url=orders_url, http_port=1, admin_token_file=str(tmp_path / "token"))
     client = build_api(api, engine=orders).test_client()

@@ -2,13 +2,10 @@
 
 import threading
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 from uuid import UUID, uuid4
 
 import pytest
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import text
 
 from infra.local.stack import LocalStack
@@ -19,7 +16,6 @@ from shared.errors import ConfigurationError
 from shared.retention import BATCH, Done, Rules, run
 from tests.conftest import DatabaseFactory
 
-INI = Path(__file__).parents[3] / "infra" / "alembic.ini"
 RULES = Rules(dedup_window_days=14, outbox_kept_days=14, discarded_kept_days=90)
 
 
@@ -34,11 +30,6 @@ class Service:
     def __init__(self, url: str) -> None:
         self.url = url
         self.engine = create_engine(url, None, "test", pool_size=3)
-        config = Config(INI, ini_section="analytics")
-        with self.engine.connect() as connection:
-            config.attributes["connection"] = connection
-            command.upgrade(config, "head")
-            connection.commit()
 
     def ask(self, query: str, **parameters: Any) -> list[Any]:
         with self.engine.begin() as connection:
@@ -74,7 +65,7 @@ class Service:
 
 @pytest.fixture
 def service(postgres_url: DatabaseFactory) -> Service:
-    return Service(postgres_url())
+    return Service(postgres_url(of="analytics"))
 
 
 def test_what_is_forgotten_is_what_is_refused(service: Service) -> None:

@@ -10,13 +10,10 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import count
-from pathlib import Path
 from typing import Any
 from uuid import UUID
 
 import pytest
-from alembic import command
-from alembic.config import Config
 from sqlalchemy import Engine, text
 
 from services.billing import bill_orders
@@ -34,7 +31,6 @@ from shared.inbox import DatabaseInbox, Delivery
 from shared.state_machine import Machine, State
 from tests.conftest import DatabaseFactory
 
-INI = Path(__file__).parents[3] / "infra" / "alembic.ini"
 SMALL, TOO_MUCH = 700, 1_000_001
 TOLD = "SELECT * FROM outbox WHERE destination = 'event' ORDER BY id"
 PAPERS: dict[State, list[tuple[int, int]]] = {
@@ -168,19 +164,11 @@ class World:
         return amounts
 
 
-def migrated(url: str, kind: str) -> Engine:
-    engine = create_engine(url, None, "test", pool_size=2)
-    with engine.connect() as connection:
-        config = Config(INI, ini_section=kind)
-        config.attributes["connection"] = connection
-        command.upgrade(config, "head")
-        connection.commit()
-    return engine
-
-
 @pytest.fixture
 def world(postgres_url: DatabaseFactory) -> Iterator[World]:
-    orders, billing = migrated(postgres_url(), "orders"), migrated(postgres_url(), "billing")
+    orders, billing = (
+        create_engine(postgres_url(of=kind), None, "test", pool_size=2) for kind in ("orders", "billing")
+    )
     yield World(Side("orders", "order", orders, settle_orders), Side("billing", "bill", billing, bill_orders.apply))
     orders.dispose()
     billing.dispose()
