@@ -22,6 +22,7 @@ def test_without_an_inbox_a_replay_invoices_twice(run_scenario: RunScenario) -> 
     assert "S11" in verdict.broken
 
 
+@pytest.mark.full
 def test_an_offset_noted_before_the_effect_loses_orders(run_scenario: RunScenario) -> None:
     """A consumer that notes its offset first loses what it had in hand when it is killed; nothing is doubled."""
     verdict = run_scenario("consumer_killed_after_effect_before_commit", seconds=6, without="offset-after-effect")
