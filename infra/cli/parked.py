@@ -18,10 +18,10 @@ from rich.text import Text
 from infra.cli.console import out
 from infra.local.deployment import Deployment
 from infra.local.errors import StackError
+from infra.local.services import GROUPS
 from infra.stack import open_stack
 
-LOTS = {"orders": ("outbox", "inbox"), "billing": ("outbox", "inbox"), "analytics": ("inbox",)}
-SERVICES = tuple(LOTS)
+SERVICES = tuple(GROUPS)
 _TIMEOUT_SECONDS = 10.0
 
 service_argument = click.argument("service", type=click.Choice(SERVICES))

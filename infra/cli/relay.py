@@ -15,13 +15,11 @@ from rich.text import Text
 from infra import one_shot
 from infra.cli.console import command, duration, out, steps
 from infra.local.deployment import Deployment
+from infra.local.services import OUTBOXES
 from infra.postgres.roles import owner
 from infra.stack import open_stack
 
-SOURCES = ("orders", "billing")
-"""The services that have an outbox."""
-
-_source = click.argument("source", type=click.Choice(SOURCES))
+_source = click.argument("source", type=click.Choice(OUTBOXES))
 _yes = click.option("--yes", is_flag=True, help=_("Do not ask."))
 _dry_run = click.option("--dry-run", is_flag=True, help=_("Say what would happen, and change nothing."))
 _json = click.option("--json", "as_json", is_flag=True, help=_("For programs: one JSON object."))
@@ -37,7 +35,7 @@ def relay() -> None:
 def status(as_json: bool) -> None:
     """Show lanes, owners, leases, what is pending, and what is parked, of each outbox."""
     deployment = open_stack().deployment() if as_json else _deployment()
-    found = {source: ask(deployment, source, f"{source}_relay", "status") for source in SOURCES}
+    found = {source: ask(deployment, source, f"{source}_relay", "status") for source in OUTBOXES}
     if as_json:
         click.echo(json.dumps(found, indent=2))
         return

@@ -7,6 +7,7 @@ from rich.table import Table
 from rich.text import Text
 
 from infra.cli.console import command, out, steps
+from infra.local.services import GROUPS
 from infra.local.stack import LocalStack
 from infra.replay.group import Group
 from infra.replay.known import Again
@@ -15,11 +16,10 @@ from infra.replay.rebuild import rebuild as build_again
 from infra.replay.replay import Plan, doubles, in_words, plan, refuse
 from infra.replay.replay import replay as send_back
 from infra.stack import open_stack
-from infra.status.picture import GROUP_TOPICS
 
 
 @click.command()
-@click.argument("group", type=click.Choice(sorted(GROUP_TOPICS)))
+@click.argument("group", type=click.Choice(sorted(GROUPS)))
 @click.option("--to", metavar="earliest|OFFSET|TIME", help=_("Where to begin again."))
 @click.option("--topic", help=_("Only this one, where the group reads two."))
 @click.option("--partition", type=click.IntRange(min=0), help=_("Only this one; an offset needs it."))

@@ -9,9 +9,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from infra.postgres.roles import GRANTS
+
 MAIN = "main"
-DATABASES = ("orders", "billing", "analytics", "notifications")
-HOUSEHOLDS = ("orders", "billing", "analytics")
+DATABASES = tuple(GRANTS)
+HOUSEHOLDS = tuple(kind for kind, roles in GRANTS.items() if f"{kind}_housekeeper" in roles)
 """The services that have a housekeeper."""
 TOPICS: Mapping[str, str] = {"ORDERS_TOPIC": "orders.events", "BILLING_TOPIC": "billing.events"}
 
@@ -22,6 +24,22 @@ ENGINES: tuple[Engine, ...] = get_args(Engine)
 """What publishes events: relays that poll, relays that Celery's Beat wakes, or Debezium reading the log."""
 OUTBOXES = ("orders", "billing")
 """The databases with an outbox."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A consumer group with a database of its own, both of the service's name: what it reads, and its members."""
+
+    topics: tuple[str, ...]
+    members: tuple[str, ...]
+
+
+GROUPS: Mapping[str, Group] = {
+    "orders": Group(("billing.events",), ("orders-consumer-1",)),
+    "billing": Group(("orders.events",), ("billing-1", "billing-2")),
+    "analytics": Group(("orders.events", "billing.events"), ("analytics-1",)),
+}
+"""Each has an API beside its members and, for its chores, a housekeeper. How to add one: docs/how-to/."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,15 +66,7 @@ class Program:
 def programs(namespace: str, engine: Engine = "polling") -> dict[str, Program]:
     """Return the processes of a namespace by name. An engine is nothing but the choice of which of them run."""
     rows = [
-        _api("orders"),
-        _consumer("orders", "orders-consumer-1"),
-        *_publishers("orders", engine, namespace),
-        _consumer("billing", "billing-1"),
-        _consumer("billing", "billing-2"),
-        _api("billing"),
-        *_publishers("billing", engine, namespace),
-        _consumer("analytics", "analytics-1"),
-        _api("analytics"),
+        *(program for service in GROUPS for program in _service(service, engine, namespace)),
         _worker(namespace),
         _mail_sink(),
         *(_housekeeper(service, namespace) for service in HOUSEHOLDS),
@@ -73,6 +83,12 @@ def in_namespace(name: str, namespace: str) -> str:
 def database_name(name: str, namespace: str) -> str:
     """Name a database within a namespace; a hyphen would have to be quoted in SQL."""
     return name if namespace == MAIN else f"{namespace.replace('-', '_')}_{name}"
+
+
+def _service(service: str, engine: Engine, namespace: str) -> list[Program]:
+    members = [_consumer(service, name) for name in GROUPS[service].members]
+    publishers = _publishers(service, engine, namespace) if service in OUTBOXES else []
+    return [_api(service), *members, *publishers]
 
 
 def _api(service: str) -> Program:

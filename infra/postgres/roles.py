@@ -71,6 +71,16 @@ _PURGE_OUTBOX: Rights = {
 }
 """No relay may delete an event, and whoever deletes them cannot move a position."""
 
+
+def _consumer_only(service: str, *effects: str) -> Mapping[str, Rights]:
+    """Return the rights in a service that only listens: its consumer writes the tables of effects, its API reads."""
+    return {
+        f"{service}_api": {**_WATCH_INBOX, **dict.fromkeys(effects, _READ)},
+        f"{service}_consumer": {**_CONSUME, **dict.fromkeys(effects, _ALL)},
+        f"{service}_housekeeper": _PURGE_INBOX,
+    }
+
+
 GRANTS: Mapping[str, Mapping[str, Rights]] = MappingProxyType(
     {
         "orders": {
@@ -116,25 +126,9 @@ GRANTS: Mapping[str, Mapping[str, Rights]] = MappingProxyType(
             },
             "billing_cdc": _CDC,
         },
-        "analytics": {
-            "analytics_api": {
-                **_WATCH_INBOX,
-                "revenue": _READ,
-                "orders_by_state": _READ,
-                "orders_by_day": _READ,
-                "ordered_skus": _READ,
-                "order_state": _READ,
-            },
-            "analytics_consumer": {
-                **_CONSUME,
-                "revenue": _ALL,
-                "orders_by_state": _ALL,
-                "orders_by_day": _ALL,
-                "ordered_skus": _ALL,
-                "order_state": _ALL,
-            },
-            "analytics_housekeeper": _PURGE_INBOX,
-        },
+        "analytics": _consumer_only(
+            "analytics", "revenue", "orders_by_state", "orders_by_day", "ordered_skus", "order_state"
+        ),
         "notifications": {"notifications_worker": {"sent_email": _CHANGE}},
     }
 )

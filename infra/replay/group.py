@@ -25,8 +25,7 @@ from infra.kafka.topics import admin
 from infra.local.deployment import Deployment
 from infra.local.errors import StackError
 from infra.local.server import Report
-from infra.local.services import in_namespace
-from infra.status.picture import GROUP_TOPICS
+from infra.local.services import GROUPS, in_namespace
 
 EMPTY_WITHIN_SECONDS: Final = 60.0
 """A member that died without a word stays in its group until the broker's session timeout, which is 45 s by default."""
@@ -54,7 +53,7 @@ class Group:
 
     @property
     def topics(self) -> tuple[str, ...]:
-        return tuple(in_namespace(topic, self.deployment.namespace) for topic in GROUP_TOPICS[self.service])
+        return tuple(in_namespace(topic, self.deployment.namespace) for topic in GROUPS[self.service].topics)
 
     @property
     def members(self) -> tuple[str, ...]:

@@ -10,21 +10,13 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
-from infra.local.services import in_namespace
+from infra.local.services import GROUPS, OUTBOXES, in_namespace
 from infra.local.stack import LocalStack
 from infra.status.backlog import Backlog, backlog, invoices_without_mail, parked_deliveries
 from infra.status.feeds import Feed, complaints, feeds, interrupted
 from infra.status.lag import Lag, lags
 
 T = TypeVar("T")
-
-GROUP_TOPICS = {
-    "billing": ("orders.events",),
-    "analytics": ("orders.events", "billing.events"),
-    "orders": ("billing.events",),
-}
-"""Group → the topics it reads, without a namespace."""
-OUTBOXES = ("orders", "billing")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +70,7 @@ def take(stack: LocalStack, observe_seconds: float = 1.0) -> Picture:
     picture.feeds = _ask(picture, "the engine", lambda: feeds(deployment)) or {}
     picture.trouble += _ask(picture, "the engine", lambda: [*interrupted(deployment), *complaints(picture.feeds)]) or []
     first, begun = _backlogs(stack, picture), time.monotonic()
-    groups = {in_namespace(group, deployment.namespace): topics for group, topics in GROUP_TOPICS.items()}
+    groups = {in_namespace(group, deployment.namespace): read.topics for group, read in GROUPS.items()}
     picture.lag = _ask(picture, "Kafka", lambda: lags(servers.kafka, groups)) or {}
     picture.parked = _lots(stack, picture)
     urls = deployment.superuser_url("billing"), deployment.superuser_url("notifications")
@@ -111,7 +103,7 @@ def _backlogs(stack: LocalStack, picture: Picture) -> dict[str, Backlog]:
 
 def _lots(stack: LocalStack, picture: Picture) -> dict[str, int]:
     found = {}
-    for group in GROUP_TOPICS:  # each has a database of its own name
+    for group in GROUPS:  # each has a database of its own name
         url = stack.deployment().superuser_url(group)
         answer = _ask(picture, f"the parking lot of {group}", partial(parked_deliveries, url))
         if answer is not None:
