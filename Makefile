@@ -7,7 +7,7 @@ ONCE = $(RUN) infra.cli
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-full mutants check up down reset status doctor chaos load contracts lock lock-check clean
+.PHONY: help setup demo test test-full mutants check up down reset status doctor chaos load contracts docs lock lock-check clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,8 +55,11 @@ chaos: setup ## Run a scenario (ARGS="run NAME"), or list them
 load: setup ## Put load on the system, print latencies, and check what it did
 	@$(ONCE) load $(ARGS)
 
-contracts: setup ## Write the contracts (AsyncAPI, OpenAPI, JSON Schema) and docs/saga.md from the code
+contracts: setup ## Write the contracts, docs/saga.md and docs/reference from the code
 	@$(RUN) infra.contracts
+
+docs: setup ## Build the documents as a site for offline reading, into build/site
+	@$(RUN) infra.site $(ARGS)
 
 lock: setup ## Make the lock files again (needs uv; nothing else does)
 	@$(PYTHON) -I infra/lock.py

@@ -1,4 +1,4 @@
-"""Write the contracts and the page of the saga: ``python -m infra.contracts [FOLDER]`` (``make contracts``)."""
+"""Write contracts, docs/saga.md and docs/reference: ``python -m infra.contracts [FOLDER]`` (``make contracts``)."""
 
 import json
 import subprocess
@@ -8,6 +8,7 @@ from typing import Any
 
 from infra.contracts import asyncapi, saga, schemas
 from infra.local.home import PROJECT
+from infra.reference import pages
 
 FOLDER = PROJECT / "docs" / "contracts"
 SAGA = PROJECT / "docs" / "saga.md"
@@ -17,12 +18,13 @@ def documents() -> dict[str, dict[str, Any]]:
     """Return every document by its file's name."""
     return {
         "asyncapi.json": asyncapi.document(),
-        "orders.openapi.json": _openapi(),
+        "orders.openapi.json": openapi(),
         **schemas.documents(),
     }
 
 
-def _openapi() -> dict[str, Any]:
+def openapi() -> dict[str, Any]:
+    """Return what the orders service says of its HTTP API."""
     # Asked of the service itself: nothing out here knows its insides.
     printed = subprocess.run(
         [sys.executable, "-m", "services.orders", "openapi"], check=True, capture_output=True, cwd=PROJECT
@@ -38,6 +40,9 @@ def main() -> None:
         (folder / name).write_text(json.dumps(document, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
     if folder == FOLDER:
         SAGA.write_text(saga.page(), encoding="utf-8")
+        pages.FOLDER.mkdir(exist_ok=True)
+        for name, text in pages.pages(openapi()).items():
+            (pages.FOLDER / name).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":

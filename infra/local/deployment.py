@@ -55,7 +55,7 @@ if TYPE_CHECKING:
     from infra.local.stack import LocalStack
 
 _READY_WITHIN_SECONDS = 120
-_PASSED_ON = (
+PASSED_ON = (
     "RELAY_",
     "CONSUMER_",
     "MAIL_OVERDUE_",
@@ -432,7 +432,7 @@ class Deployment:
 
     def _tuning(self) -> Iterator[tuple[str, str]]:
         """Pass on what a person may tune by the environment."""
-        return ((name, value) for name, value in self._environ.items() if name.startswith(_PASSED_ON))
+        return ((name, value) for name, value in self._environ.items() if name.startswith(PASSED_ON))
 
     def _url(self, kind: str, role: str) -> str:
         return f"postgresql+psycopg://{role}@{self._stack.servers.postgres}/{self.database(kind)}"
