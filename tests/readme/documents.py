@@ -26,6 +26,7 @@ _BLOCK = re.compile(
     r"(?:\s*<!-- you should see -->\s*^```text\n(?P<seen>.*?)^```\s*?$)?",
     re.MULTILINE | re.DOTALL,
 )
+_CODE = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```\s*?$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\((?!\w+:)([\w./-]+\.md)(?:#[\w-]*)?\)")
 _NUMBER = re.compile(r"\d+(?:[.,]\d+)*")
 _COLOUR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -47,6 +48,11 @@ def blocks(document: str, text: str) -> Iterator[Block]:
         commands = [line[2:] for line in _joined(found["commands"]) if line.startswith("$ ")]
         seen = [line for line in (found["seen"] or "").splitlines() if line.strip()]
         yield Block(document, tuple(commands), tuple(seen), found["why"])
+
+
+def code(text: str, language: str) -> list[str]:
+    """Return a document's blocks of a language."""
+    return [found["text"] for found in _CODE.finditer(text) if found["language"] == language]
 
 
 def linked(readme: Path) -> list[Path]:
