@@ -44,6 +44,7 @@ def lock() -> None:
     compile_one("all", "--constraint", "requirements/services.txt")
     compile_one("workshop", "--constraint", "requirements/all.txt")
     compile_one("redis", "--no-deps")
+    compile_one("docs")
     subprocess.run([PYTHON, "-m", "infra.kafka.jars", "lock"], cwd=PROJECT, check=True)
 
 

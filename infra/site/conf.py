@@ -1,0 +1,30 @@
+"""Sphinx' settings for the site. Read by Sphinx, in an environment that has none of our packages."""
+
+from pygments.lexers.special import TextLexer  # type: ignore[import-untyped]
+
+project = "effectively-once"
+author = "effectively-once contributors"
+extensions = ["myst_parser"]
+root_doc = "index"
+source_suffix = {".md": "markdown"}
+exclude_patterns: list[str] = []
+
+# GitHub's names for headings, so that one link works here and there.
+myst_heading_anchors = 5
+myst_enable_extensions: list[str] = []
+# A page may begin with a table of its own, and a reference page with a heading of any level.
+suppress_warnings = ["myst.header"]
+
+html_theme = "furo"
+html_title = "effectively-once"
+html_copy_source = False
+html_show_sourcelink = False
+html_show_sphinx = False
+# Excerpts of results are fetched from pages, which a browser forbids to pages that come from a file.
+html_show_search_summary = False
+html_theme_options = {"navigation_with_keys": True}
+
+
+def setup(app):  # type: ignore[no-untyped-def]  # Sphinx is not among our packages
+    """Show diagrams that only a network could draw as the text that they are."""
+    app.add_lexer("mermaid", TextLexer)
