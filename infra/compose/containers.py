@@ -117,6 +117,11 @@ class Containers:
     def kill(self) -> None:
         self._together(self._engine.remove)
 
+    def read(self, name: str, path: str) -> bytes:
+        """Return what a file in a container holds; nothing where there is no such file."""
+        identity = self._identity(name)
+        return self._engine.file(identity, path) if identity else b""
+
     def log_file(self, name: str) -> Path:
         """Return a file with what a container has written up to now."""
         file = self.directory / "logs" / f"{name}.log"

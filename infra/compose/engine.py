@@ -4,8 +4,10 @@ Invariant: it only knows what it is asked; which containers are ours is decided 
 """
 
 import http.client
+import io
 import json
 import socket
+import tarfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -76,6 +78,22 @@ class Engine:
         details = found.get("stats", {})
         cache = details.get("total_inactive_file", details.get("inactive_file", 0))
         return max(0, int(found.get("usage", 0)) - int(cache))
+
+    def file(self, identity: str, path: str) -> bytes:
+        """Return what a file of a container holds, whether it runs or not; nothing where there is no such file."""
+        connection = self._connect(TIMEOUT_SECONDS)
+        try:
+            target = f"/containers/{identity}/archive?" + urlencode({"path": path})
+            packed = io.BytesIO(self._send(connection, "GET", target, None).read())
+        except EngineError as error:
+            if error.status == 404:
+                return b""
+            raise
+        finally:
+            connection.close()
+        with tarfile.open(fileobj=packed) as archive:
+            content = archive.extractfile(archive.getmembers()[0])
+            return content.read() if content else b""
 
     def log(self, identity: str) -> bytes:
         """Return what the main process has written, standard output and error together."""

@@ -8,6 +8,7 @@ import os
 import socket
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import psycopg
@@ -16,9 +17,12 @@ from redis import Redis
 from infra.compose.containers import Containers, ServiceContainers, surroundings
 from infra.compose.deployment import ComposeDeployment
 from infra.compose.engine import Engine
+from infra.kafka.health import lacking
 from infra.kafka.topics import admin
-from infra.local.errors import StackError
+from infra.local.errors import NotReadyError, StackError
 from infra.local.home import Home
+from infra.local.kafka import leader_of, most_named
+from infra.local.profile import Profile
 from infra.local.server import Address, Report, wait_until_ready
 from infra.local.services import MAIN, Program
 from infra.local.stack import LocalStack, Servers
@@ -26,7 +30,7 @@ from infra.local.supervisor import Running
 
 WORK = Path("/var/lib/once/work")
 SECRETS = Path("/run/secrets")
-SERVERS = ("postgres", "kafka", "redis")
+QUORUM = "/var/lib/kafka/data/__cluster_metadata-0/quorum-state"
 _READY_WITHIN_SECONDS = 90
 
 
@@ -62,14 +66,23 @@ class ComposeStack(LocalStack):
         return cls(Engine(), os.environ if environ is None else environ)
 
     @property
+    def profile(self) -> Profile:
+        return Profile(self.environ.get("ONCE_PROFILE") or Profile.SMALL)
+
+    @property
     def servers(self) -> Servers:
-        return Servers(Address("postgres", 5432), "kafka:19092", Address("redis", 6379))
+        brokers = ",".join(f"{name}:19092" for name in self.broker_names())
+        standby = Address("postgres-2", 5432) if self.profile is Profile.CLUSTER else None
+        return Servers(Address("postgres", 5432), brokers, Address("redis", 6379), standby)
+
+    def server_names(self) -> tuple[str, ...]:
+        return (*self.database_names(), *self.broker_names(), "redis")
 
     def superuser_url(self, database: str) -> str:
-        return f"postgresql://postgres:{self.home.secret('postgres')}@{self.servers.postgres}/{database}"
+        return self.servers.database_url(f"postgres:{self.home.secret('postgres')}", database)
 
     def servers_up(self, report: Report = _silent) -> None:
-        for name in SERVERS:
+        for name in self.server_names():
             if self.containers().pid(name) is None:
                 report(f"Starting {name}")
                 self.containers().start_process(name)
@@ -106,20 +119,29 @@ class ComposeStack(LocalStack):
 
     def containers(self) -> Containers:
         """Return the servers' containers."""
-        return ServiceContainers(self.engine, self.surroundings.project, SERVERS, self.home.servers)
+        return ServiceContainers(self.engine, self.surroundings.project, self.server_names(), self.home.servers)
+
+    def controller(self) -> str | None:
+        told = [self._told_controller(name) for name in self.broker_names()]
+        return most_named(told)
+
+    def _told_controller(self, name: str) -> int | None:
+        return leader_of(self.containers().read(name, QUORUM))
 
     def supervisor(self) -> Containers:  # type: ignore[override]  # the same verbs, on containers
         return self.containers()
 
     def _probes(self) -> dict[str, Callable[[], None]]:
-        return {"postgres": self._ask_postgres, "kafka": self._ask_kafka, "redis": self._ask_redis}
+        brokers = {name: partial(self._ask_kafka, number) for number, name in enumerate(self.broker_names(), start=1)}
+        return {"postgres": self._ask_postgres, **brokers, "redis": self._ask_redis}
 
     def _ask_postgres(self) -> None:
         with psycopg.connect(self.superuser_url("postgres"), connect_timeout=2) as connection:
             connection.execute("SELECT pg_is_in_recovery()")
 
-    def _ask_kafka(self) -> None:
-        admin(self.servers.kafka).list_topics(timeout=3)
+    def _ask_kafka(self, number: int) -> None:
+        if where := lacking(admin(self.servers.kafka).list_topics(timeout=3), number):
+            raise NotReadyError(where)
 
     def _ask_redis(self) -> None:
         with Redis.from_url(self.redis_url(0), socket_timeout=2) as client:
