@@ -13,6 +13,7 @@ from chaos import scenarios, unsafe
 from chaos.faults import Fault
 from chaos.faults.engine import SwitchEngine
 from chaos.scenario import Promise, Scenario
+from infra.local.profile import Profile
 
 BOTH, LOCAL = "both", "local"
 
@@ -57,7 +58,7 @@ class Entry:
 
     @property
     def stacks(self) -> str:
-        return LOCAL if self.fault.local_only else BOTH
+        return _stacks(self.scenario, local_only=self.fault.local_only)
 
 
 def entries() -> list[Entry]:
@@ -71,6 +72,7 @@ def survived() -> list[Entry]:
         entry
         for entry in entries()
         if entry.scenario.promise is Promise.SURVIVED
+        and entry.scenario.profile is Profile.SMALL
         and entry.scenario.engine == "polling"
         and not isinstance(entry.fault, SwitchEngine)
     ]
@@ -86,9 +88,14 @@ def _scenarios() -> Iterator[str]:
     yield "|---|---|---|---|---|---|"
     for each in map(scenarios.load, scenarios.names()):
         twins = sorted(unsafe.load(name).guard for name in unsafe.names() if unsafe.load(name).scenario == each.name)
-        stacks = LOCAL if each.local_only else BOTH
+        stacks = _stacks(each, local_only=each.local_only)
         red = ", ".join(f"`{guard}`" for guard in twins)
         yield f"| `{each.name}` | {each.title} | {each.guard} | {each.promise} | {stacks} | {red} |"
+
+
+def _stacks(scenario: Scenario, *, local_only: bool) -> str:
+    where = LOCAL if local_only else BOTH
+    return f"{where}, {scenario.profile}" if scenario.profile is not Profile.SMALL else where
 
 
 def _faults() -> Iterator[str]:

@@ -184,7 +184,8 @@ class Performance:
     def _cast(self) -> dict[str, Program]:
         # Debezium begins beside relays that poll.
         engine = "polling" if self._scenario.engine == "cdc" else self._scenario.engine
-        return cast(programs(self.run, engine), self._scenario, self._variant, self._failpoints, self._faults)
+        table = programs(self.run, engine, self._stack.profile)
+        return cast(table, self._scenario, self._variant, self._failpoints, self._faults)
 
     def _stage(self) -> Stage:
         return Stage(

@@ -32,6 +32,13 @@ def perform(
                 name=scenario.name, faults=", ".join(fault.name for fault in scenario.faults if fault.local_only)
             )
         )
+    if not scenario.runs_on(stack.profile):
+        raise OnceError(
+            _(
+                "{name} needs the profile {profile}, and {home} has the profile {present}: set ONCE_HOME to another "
+                "folder and say `once up --profile {profile}`, or say `once reset --profile {profile}`."
+            ).format(name=scenario.name, profile=scenario.profile, home=stack.home.root, present=stack.profile)
+        )
     with housekeeping.only_run(stack.home.runs):
         watcher.phase(Phase.PREPARE)
         stack.servers_up(watcher.say)

@@ -13,6 +13,7 @@ from types import MappingProxyType
 from chaos.checker.result import Verdict
 from chaos.faults import Fault
 from chaos.foretold import Comparison, Foretold, compare
+from infra.local.profile import Profile
 from infra.local.services import Engine
 
 EARLIEST_ACT = 0.2
@@ -118,6 +119,8 @@ class Scenario:
     """Process → variables: what the system is tuned to for this scenario."""
     engine: Engine = "polling"
     """What publishes the events when the load begins."""
+    profile: Profile = Profile.SMALL
+    """``cluster`` for one that needs more than one of a server."""
     drain_seconds: float = 75.0
     """How long nothing may get less before the wait for the end of all work is given up, and the bound of L05.
 
@@ -170,6 +173,12 @@ class Scenario:
     def local_only(self) -> bool:
         """Whether a fault needs what only the local stack has."""
         return self.engine == "cdc" or any(fault.local_only for fault in self.faults)
+
+    def runs_on(self, profile: Profile) -> bool:
+        """Tell whether a stack of this profile can take it: a cluster takes what needs no proxy and no spare."""
+        if self.profile is Profile.CLUSTER or profile is Profile.SMALL:
+            return self.profile is profile
+        return not (self.links or self.spares or self.engine == "cdc")
 
     @property
     def available(self) -> bool:

@@ -17,7 +17,6 @@ Every step may be repeated, so a switch that was interrupted is ended by asking 
 import os
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from functools import partial
 from gettext import gettext as _
 
 from infra.cdc import slot
@@ -26,7 +25,7 @@ from infra.kafka.topics import ensure_topics
 from infra.local.deployment import Deployment
 from infra.local.errors import StackError
 from infra.local.server import Report
-from infra.local.services import OUTBOXES, Engine, Program, connect, programs
+from infra.local.services import OUTBOXES, Engine, Program, connect
 from shared.errors import OnceError
 
 Table = Callable[[Engine], Mapping[str, Program]]
@@ -46,7 +45,7 @@ def switch(
     table: Table | None = None,
 ) -> None:
     """Move a running deployment to an engine. Raises OnceError, with everything as it was before, when it cannot."""
-    table = table or partial(programs, deployment.namespace)
+    table = table or deployment.table
     if engine == "cdc":
         _to_cdc(deployment, table, report, bootstrap)
     else:
@@ -54,6 +53,7 @@ def switch(
 
 
 def _to_cdc(deployment: Deployment, table: Table, report: Report, bootstrap: str) -> None:
+    _refuse_on_a_pair(deployment)
     urls = _urls(deployment)
     if deployment.engine == "cdc" and all(slot.is_held(url) for url in urls.values()):
         report(_("The engine cdc is in force already"))
@@ -120,6 +120,16 @@ def _end_connector(deployment: Deployment, urls: Mapping[str, str], report: Repo
 def _drop_slots(deployment: Deployment, urls: Mapping[str, str]) -> None:
     for kind, url in urls.items():
         slot.drop(url, deployment.slot(kind))
+
+
+def _refuse_on_a_pair(deployment: Deployment) -> None:
+    if deployment.has_standby:
+        raise StackError(
+            _(
+                "The engine cdc is not had with a standby here: a promoted server has no slot, and what was between "
+                "the two would be lost. Stay with relays, or use the profile small."
+            )
+        )
 
 
 def _refuse_without_logical_log(urls: Mapping[str, str]) -> None:

@@ -26,6 +26,8 @@ _NOT_A_BYTE = 0
 class Server(StrEnum):
     POSTGRES = "postgres"
     KAFKA = "kafka"
+    KAFKA_2 = "kafka-2"
+    KAFKA_3 = "kafka-3"
     REDIS = "redis"
 
 

@@ -32,6 +32,7 @@ VERBS: Mapping[str, str] = {
     "load": "infra.cli.load:load",
     "bench": "infra.cli.bench:bench",
     "engine": "infra.cli.engine:engine",
+    "standby": "infra.cli.standby:standby",
 }
 """Verb → module:command, in the order of ``once --help``."""
 

@@ -24,6 +24,7 @@ from chaos.unsafe import Variant
 from infra.cli import series
 from infra.cli.console import out
 from infra.cli.matrix import matrix
+from infra.local.profile import Profile
 from infra.stack import open_stack
 
 INTERRUPTED = 130
@@ -50,6 +51,8 @@ def list_(markdown: bool) -> None:
     for name in scenarios.names():
         scenario = scenarios.load(name)
         promise = scenario.promise if not scenario.local_only else f"{scenario.promise}, local stack only"
+        if scenario.profile is not Profile.SMALL:
+            promise += f", profile {scenario.profile}"
         text = Text.assemble((scenario.title, "bold"), (f"  {promise}", "dim"), "\n", scenario.teaches)
         if red := [guard for guard, variant in unsafe.guards().items() if unsafe.load(variant).scenario == name]:
             text.append("\n" + _("and red: --without {guards}").format(guards=", ".join(red)), "red")

@@ -57,9 +57,13 @@ class Stopwatch(Silent):
 
 def every_scenario() -> list[Scenario]:
     """All scenarios that the present stack and this machine can take; says which it cannot."""
-    local = open_stack().is_local
+    stack = open_stack()
     found = list(map(scenarios.load, scenarios.names()))
-    possible = [each for each in found if each.available and (local or not each.local_only)]
+    possible = [
+        each
+        for each in found
+        if each.available and each.runs_on(stack.profile) and (stack.is_local or not each.local_only)
+    ]
     for each in found:
         if each not in possible:
             out.print(Text(_("{name} cannot be had here").format(name=each.name), "yellow"))

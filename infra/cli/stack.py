@@ -10,16 +10,26 @@ from rich.text import Text
 
 from infra.cli.console import out, steps
 from infra.local.deployment import Deployment
+from infra.local.profile import Profile
 from infra.local.server import Report
 from infra.local.stack import LocalStack
 from infra.stack import open_stack
 
+_in_profile = click.option(
+    "--profile",
+    type=click.Choice([each.value for each in Profile]),
+    help="How many of each server: `small` (one), or `cluster` (three brokers). Default: as this home was made.",
+)
+
 
 @click.command()
 @click.option("--servers", is_flag=True, help="Only PostgreSQL, Kafka and Redis, as tests need them.")
-def up(servers: bool) -> None:
+@_in_profile
+def up(servers: bool, profile: str | None) -> None:
     """Start everything that is not running, and wait until it works."""
     stack = open_stack()
+    if profile:
+        stack.choose(Profile(profile))
     begun = monotonic()
     with steps(_("Starting the system in {home}").format(home=stack.home.root)) as report:
         start(stack, report, servers_only=servers)
@@ -43,12 +53,15 @@ def down(delete_data: bool) -> None:
 
 
 @click.command()
-def reset() -> None:
+@_in_profile
+def reset(profile: str | None) -> None:
     """Delete all data and start again with an empty system."""
     stack = open_stack()
     begun = monotonic()
     with steps(_("Starting afresh in {home}").format(home=stack.home.root)) as report:
         stack.destroy(report)
+        if profile:
+            stack.choose(Profile(profile))
         start(stack, report)
     out.print(Text(_("Up and empty after {seconds:.1f} s.").format(seconds=monotonic() - begun), "bold green"))
     show_addresses(stack)

@@ -11,6 +11,7 @@ from rich.table import Table
 from rich.text import Text
 
 from infra.cli.console import duration, out
+from infra.kafka.health import Health
 from infra.stack import open_stack
 from infra.status.picture import Picture, Process, take
 
@@ -35,6 +36,7 @@ def as_object(picture: Picture) -> dict[str, Any]:
     return {
         "services": {each.name: _process(each) for each in picture.services},
         **{each.name: {**_process(each), "address": picture.addresses[each.name]} for each in picture.servers},
+        "copies": _copies(picture),
         "groups": {name: {**asdict(lag), "parked": picture.parked.get(name)} for name, lag in picture.lag.items()},
         "engine": picture.engine,
         "feeds": {name: asdict(feed) for name, feed in picture.feeds.items()},
@@ -58,8 +60,20 @@ def _process(each: Process) -> dict[str, Any]:
     }
 
 
+def _copies(picture: Picture) -> dict[str, Any] | None:
+    """Say of a cluster how its copies are."""
+    if picture.kafka is None:
+        return None
+    return {
+        "kafka": asdict(picture.kafka),
+        "standbys": {name: asdict(replica) for name, replica in picture.replicas.items()},
+    }
+
+
 def show(picture: Picture) -> None:
     out.print(_processes(picture))
+    if picture.kafka is not None:
+        out.print(_copies_shown(picture, picture.kafka))
     if not picture.services:
         out.print(Text(_("Only the servers run. `once up` starts the services, too."), "bold"))
     if picture.lag:
@@ -94,6 +108,18 @@ def _processes(picture: Picture) -> Table:
     total = sum(each.memory_bytes for each in [*picture.servers, *picture.services])
     table.add_section()
     table.add_row(_("together"), "", "", "", f"{total / 1e6:.0f} MB", "")
+    return table
+
+
+def _copies_shown(picture: Picture, kafka: Health) -> Table:
+    table = _table(_("copies"), _("state"), _("behind by"))
+    behind = len(kafka.under_replicated)
+    state = _("{count} brokers").format(count=len(kafka.brokers))
+    table.add_row("kafka", Text(state, "red" if kafka.lost else "green"), _("{count} partitions").format(count=behind))
+    for name, replica in picture.replicas.items():
+        state = _("in step with commits") if replica.awaited else _("commits do not wait for it")
+        megabytes = f"{replica.behind_bytes / 1e6:.1f} MB"
+        table.add_row(name, Text(f"{replica.state}, {state}", "green" if replica.awaited else "yellow"), megabytes)
     return table
 
 

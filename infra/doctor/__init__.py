@@ -7,6 +7,7 @@
     ports        who holds a port that we need
     data         what earlier versions and killed processes left behind
     engine_in_force  whether what publishes events can do so
+    copies       whether brokers, partitions and the standby of a cluster are all in step
 
 A check looks and never changes anything. ``examine`` runs them all.
 """
@@ -14,6 +15,7 @@ A check looks and never changes anything. ``examine`` runs them all.
 from collections.abc import Callable, Iterable
 from gettext import gettext as _
 
+from infra.doctor.copies import check_copies
 from infra.doctor.data import check_data
 from infra.doctor.engine_in_force import check_engine_in_force
 from infra.doctor.finding import Finding, Level
@@ -25,10 +27,18 @@ from infra.local.stack import LocalStack
 
 Check = Callable[[LocalStack], Iterable[Finding]]
 
-CHECKS: tuple[Check, ...] = (check_tools, check_place, check_machine, check_ports, check_data, check_engine_in_force)
+CHECKS: tuple[Check, ...] = (
+    check_tools,
+    check_place,
+    check_machine,
+    check_ports,
+    check_data,
+    check_engine_in_force,
+    check_copies,
+)
 
 
-INSIDE: tuple[Check, ...] = (check_machine,)
+INSIDE: tuple[Check, ...] = (check_machine, check_copies)
 """What can be looked at from within a container; the rest is ``engine``'s, from outside."""
 
 

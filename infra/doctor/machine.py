@@ -7,22 +7,23 @@ from gettext import gettext as _
 import psutil
 
 from infra.doctor.finding import Finding, ok, warning
+from infra.local.profile import Profile
 from infra.local.stack import LocalStack
 
-MEMORY_WANTED_BYTES = 1_500_000_000
+MEMORY_WANTED_BYTES = {Profile.SMALL: 1_500_000_000, Profile.CLUSTER: 3_000_000_000}
 FILES_WANTED = 1024
 
 
 def check_machine(stack: LocalStack) -> Iterable[Finding]:
-    needed = 0 if stack.servers_running() else MEMORY_WANTED_BYTES
+    needed = 0 if stack.servers_running() else MEMORY_WANTED_BYTES[stack.profile]
     return [*judge_memory(psutil.virtual_memory().available, needed), *judge_files(_file_limit())]
 
 
 def judge_memory(available: int, needed: int) -> Iterator[Finding]:
     found = _("{free:.1f} GB available").format(free=available / 1e9)
     if available < needed:
-        cure = _("The whole system wants 1.5 GB. Close something, or give the (virtual) machine more memory.")
-        yield warning(_("memory"), found, cure)
+        cure = _("The whole system wants {needed:.1f} GB. Close something, or give the (virtual) machine more memory.")
+        yield warning(_("memory"), found, cure.format(needed=needed / 1e9))
     else:
         yield ok(_("memory"), found)
 

@@ -103,9 +103,17 @@ class Deployment:
     ) -> None:
         self.namespace = namespace
         self.directory = directory
-        self.programs = dict(programs(namespace, self.engine) if table is None else table)
         self._stack = stack
+        self.programs = dict(self.table(self.engine) if table is None else table)
         self._environ = environ
+
+    def table(self, engine: Engine) -> dict[str, Program]:
+        """Return the processes that run under an engine, as many as this stack's profile has."""
+        return programs(self.namespace, engine, self._stack.profile)
+
+    @property
+    def has_standby(self) -> bool:
+        return self._stack.servers.standby is not None
 
     @property
     def engine(self) -> Engine:
@@ -182,7 +190,9 @@ class Deployment:
                 for kind in sorted(made):
                     templates.keep(connection, self.database(kind), kind)
         report("Making topics")
-        ensure_topics(self._stack.servers.kafka, self.topics.values())
+        profile = self._stack.profile
+        names = self.topics.values()
+        ensure_topics(self._stack.servers.kafka, names, replication=profile.brokers, min_insync=profile.min_insync)
 
     @contextmanager
     def _one_at_a_time(self) -> Iterator[psycopg.Connection[tuple[object, ...]]]:
@@ -435,7 +445,7 @@ class Deployment:
         return ((name, value) for name, value in self._environ.items() if name.startswith(PASSED_ON))
 
     def _url(self, kind: str, role: str) -> str:
-        return f"postgresql+psycopg://{role}@{self._stack.servers.postgres}/{self.database(kind)}"
+        return self._stack.servers.database_url(role, self.database(kind), scheme="postgresql+psycopg")
 
     def _port_of_sink(self) -> int:
         return next((self.ports()[each.name] for each in self.programs.values() if each.listens == "smtp"), 0)

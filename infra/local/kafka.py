@@ -1,22 +1,27 @@
-"""Kafka of the local stack: one KRaft node, broker and controller in one process.
+"""Kafka of the local stack: KRaft nodes, each broker and controller in one process. One, or three that copy each other.
 
 Invariant: topics are never created by accident (auto-creation is off), and nothing that was written is deleted by age.
-One node has one copy of everything: enough for a laptop, and it proves nothing about replication.
+One node has one copy of everything: enough for a laptop, and it proves nothing about replication. Of several nodes each
+has a copy, and a write counts once all but one have it, so one may be away and a second may not.
 
 A client asks its first broker for the brokers' addresses and goes there, past any proxy. So there is a second way in:
 who comes by the *far* port is told the *near* one, where nobody listens but a proxy that a chaos run has put there.
+Only a single node has it.
 """
 
+import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from confluent_kafka.admin import AdminClient
 
-from infra.local.errors import MissingToolError, StackError
+from infra.kafka.health import lacking
+from infra.local.errors import MissingToolError, NotReadyError, StackError
 from infra.local.home import Home
 from infra.local.ports import HOST
 from infra.local.server import Report
@@ -35,23 +40,15 @@ _CLUSTER_ID = "T25jZUVmZmVjdGl2ZWx5MQ"  # any 16 bytes in base64; fixed, so that
 
 SETTINGS: Mapping[str, str] = {
     "process.roles": "broker,controller",
-    "node.id": "1",
     "controller.listener.names": "CONTROLLER",
     "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,FAR:PLAINTEXT,CONTROLLER:PLAINTEXT",
     "inter.broker.listener.name": "PLAINTEXT",
     "log.dirs": "data",
     "auto.create.topics.enable": "false",
-    "default.replication.factor": "1",
-    "min.insync.replicas": "1",
     "log.retention.ms": "-1",
-    # One node: every internal topic has one copy, and few partitions are quicker to load.
-    "offsets.topic.replication.factor": "1",
+    # Few partitions of the internal topics are quicker to load.
     "offsets.topic.num.partitions": "4",
-    "transaction.state.log.replication.factor": "1",
-    "transaction.state.log.min.isr": "1",
     "transaction.state.log.num.partitions": "2",
-    "share.coordinator.state.topic.replication.factor": "1",
-    "share.coordinator.state.topic.min.isr": "1",
     "share.coordinator.state.topic.num.partitions": "1",
     # How long a killed member's partitions stand still, and how soon a killed broker may come back.
     "group.initial.rebalance.delay.ms": "0",
@@ -85,20 +82,38 @@ logger.start.level = INFO
 """
 
 
-class Kafka:
-    name = "kafka"
-    title = "Kafka"
+@dataclass(frozen=True, slots=True)
+class Node:
+    """Where one node listens. ``far_port`` and ``near_port``: its second way in, 0 for none."""
 
-    def __init__(self, home: Home, port: int, controller_port: int, far_port: int, near_port: int) -> None:
-        self.port = port
-        self.far_port = far_port
-        self.near_port = near_port
-        self._controller_port = controller_port
-        self._place = home.root / "kafka"
+    port: int
+    controller_port: int
+    far_port: int = 0
+    near_port: int = 0
+
+
+class Kafka:
+    """One node of the cluster that ``nodes`` are, counted from 1. The first keeps the plain name."""
+
+    def __init__(self, home: Home, nodes: Sequence[Node], number: int = 1) -> None:
+        self.number = number
+        self.name = node_name(number)
+        self.title = "Kafka" if number == 1 else f"Kafka's node {number}"
+        self._nodes = tuple(nodes)
+        self._node = nodes[number - 1]
+        self._place = home.root / self.name
 
     @property
     def bootstrap(self) -> str:
-        return f"{HOST}:{self.port}"
+        return f"{HOST}:{self._node.port}"
+
+    @property
+    def far_port(self) -> int:
+        return self._node.far_port
+
+    @property
+    def near_port(self) -> int:
+        return self._node.near_port
 
     @property
     def data(self) -> Path:
@@ -118,13 +133,18 @@ class Kafka:
             argv=(*self._java(), *JVM_OPTIONS, "kafka.Kafka", "server.properties"),
             environment=self._environment(),
             directory=self._place,
-            stop_seconds=30,
+            # Told to stop together, the last nodes have nobody left to hand over to, and would wait for ever.
+            stop_seconds=30 if len(self._nodes) == 1 else 15,
         )
 
     def probe(self) -> None:
-        """Ask for the topics and for a group's coordinator: the port opens some time before both work."""
+        """Ask for the topics and for a group's coordinator: the port opens some time before both work.
+
+        A node of a cluster is ready when its copies are in step: until then no other may go.
+        """
         client = AdminClient({"bootstrap.servers": self.bootstrap, "socket.timeout.ms": 3000, "log_level": 0})
-        client.list_topics(timeout=2)
+        if where := lacking(client.list_topics(timeout=3), self.number):
+            raise NotReadyError(where)
         found = client.describe_consumer_groups(["once-probe"], request_timeout=3)
         for answer in found.values():
             _ignore_unknown_group(answer.exception())
@@ -139,20 +159,36 @@ class Kafka:
         """Return the version that made the data, or None without data."""
         return self._version_note.read_text(encoding="utf-8") if self._version_note.exists() else None
 
+    def controller(self) -> int | None:
+        """Return the number of the node that leads the controllers, as this node last heard, or None.
+
+        Read from its disk: since brokers pass on what is meant for the controller, no client is told who it is.
+        """
+        try:
+            return leader_of((self.data / "__cluster_metadata-0" / "quorum-state").read_bytes())
+        except OSError:
+            return None
+
     @property
     def _version_note(self) -> Path:
         return self._place / "written-by"
 
     def _configure(self) -> None:
-        addresses = {
-            "listeners": f"PLAINTEXT://{self.bootstrap},FAR://{HOST}:{self.far_port},"
-            f"CONTROLLER://{HOST}:{self._controller_port}",
-            "advertised.listeners": f"PLAINTEXT://{self.bootstrap},FAR://{HOST}:{self.near_port}",
-            "controller.quorum.voters": f"1@{HOST}:{self._controller_port}",
-        }
-        text = "".join(f"{name}={value}\n" for name, value in {**SETTINGS, **addresses}.items())
+        settings = {**SETTINGS, **copies(len(self._nodes)), **self._addresses()}
+        text = "".join(f"{name}={value}\n" for name, value in settings.items())
         (self._place / "server.properties").write_text(text, encoding="ascii")
         (self._place / "log4j2.properties").write_text(_LOGGING, encoding="ascii")
+
+    def _addresses(self) -> dict[str, str]:
+        ways = {"PLAINTEXT": self._node.port, "FAR": self.far_port, "CONTROLLER": self._node.controller_port}
+        told = {"PLAINTEXT": self._node.port, "FAR": self.near_port}
+        voters = [f"{number}@{HOST}:{node.controller_port}" for number, node in enumerate(self._nodes, start=1)]
+        return {
+            "node.id": str(self.number),
+            "listeners": _listeners(ways),
+            "advertised.listeners": _listeners(told),
+            "controller.quorum.voters": ",".join(voters),
+        }
 
     def _format(self) -> None:
         if self.data.exists():
@@ -175,6 +211,41 @@ class Kafka:
 
     def _environment(self) -> dict[str, str]:
         return {"LC_ALL": "C.UTF-8"}
+
+
+def node_name(number: int) -> str:
+    return "kafka" if number == 1 else f"kafka-{number}"
+
+
+def leader_of(quorum_state: bytes) -> int | None:
+    """Read from a node's note of the last election who leads the controllers."""
+    try:
+        leader = int(json.loads(quorum_state)["leaderId"])
+    except ValueError:
+        return None
+    return leader if leader > 0 else None
+
+
+def most_named(told: Sequence[int | None]) -> str | None:
+    """Return the node that most nodes take for the leader: one that was away may not have heard of an election."""
+    numbers = [number for number in told if number is not None]
+    return node_name(max(set(numbers), key=numbers.count)) if numbers else None
+
+
+def copies(nodes: int) -> dict[str, str]:
+    """Return the settings that say how many copies there are of everything, and how many must have a write."""
+    insync = str(max(1, nodes - 1))
+    internal = ("offsets.topic", "transaction.state.log", "share.coordinator.state.topic")
+    return {
+        "default.replication.factor": str(nodes),
+        "min.insync.replicas": insync,
+        **{f"{topic}.replication.factor": str(nodes) for topic in internal},
+        **{f"{topic}.min.isr": insync for topic in internal[1:]},
+    }
+
+
+def _listeners(ports: Mapping[str, int]) -> str:
+    return ",".join(f"{name}://{HOST}:{port}" for name, port in ports.items() if port)
 
 
 def java_command() -> list[str]:

@@ -3,6 +3,9 @@
 Invariant: durability is never traded for speed (fsync, full_page_writes and synchronous_commit stay on), since every
 guarantee of this system rests on a commit being a commit. TCP only, passwords by SCRAM.
 
+Of a pair, one server is the primary and the other copies it; which is which says the file ``standby.signal`` among the
+data, since it changes with each promotion. ``infra/local/failover.py`` has what is done with a pair.
+
 PostgreSQL refuses to run as root. Started as root, it runs under a system user made for it; where that user cannot walk
 to the home or to the wheel, data and a copy of the programs go to ``/var/lib/effectively-once``.
 """
@@ -19,9 +22,11 @@ from contextlib import contextmanager
 from importlib.metadata import version as package_version
 from importlib.util import find_spec
 from pathlib import Path
+from types import MappingProxyType
 
 import psutil
 import psycopg
+from psycopg import sql
 
 from infra.local.errors import MissingToolError, StackError
 from infra.local.home import Home
@@ -32,8 +37,11 @@ from infra.local.supervisor import Task
 
 SUPERUSER = "postgres"
 SYSTEM_USER = "effectively-once"
+NAMES = ("postgres", "postgres-2")
+REPLICATOR = "replicator"
 _ELSEWHERE = Path("/var/lib/effectively-once")
 _ORPHANS_MAY_TAKE_SECONDS = 10
+_FENCED = "fenced\n"
 
 SETTINGS: Mapping[str, str] = {
     "listen_addresses": HOST,
@@ -65,11 +73,13 @@ SETTINGS: Mapping[str, str] = {
 
 
 class Postgres:
-    name = "postgres"
-    title = "PostgreSQL"
+    """The one server, or, with the port of its ``peer``, one of a pair, counted from 1."""
 
-    def __init__(self, home: Home, port: int) -> None:
+    def __init__(self, home: Home, port: int, number: int = 1, peer: int = 0) -> None:
+        self.name = NAMES[number - 1]
+        self.title = "PostgreSQL" if number == 1 else "PostgreSQL's second server"
         self.port = port
+        self._peer = peer
         self._home = home
         self._user = SYSTEM_USER if os.geteuid() == 0 else None
 
@@ -78,15 +88,26 @@ class Postgres:
         return self._place / "data"
 
     def url(self, database: str) -> str:
-        """Return the superuser's address of a database, password included."""
-        return f"postgresql://{SUPERUSER}:{self._password}@{HOST}:{self.port}/{database}"
+        """Return the superuser's address of a database on this very server, password included."""
+        return self._url(self.port, database)
+
+    @property
+    def is_standby(self) -> bool:
+        return self._signal.exists()
+
+    @property
+    def is_to_be_copied(self) -> bool:
+        """Tell whether there are no data yet, and it is the other one that has them."""
+        return self.name != NAMES[0] and not self.data.exists()
 
     def prepare(self, report: Report) -> None:
         if self._user:
             _ensure_system_user(self._user)
         self._place.mkdir(parents=True, exist_ok=True)
         self._hand_over(self._place)
-        if not (self.data / "PG_VERSION").exists():
+        if self.is_to_be_copied:
+            self.copy_peer(report)
+        elif not (self.data / "PG_VERSION").exists():
             report("Making an empty database cluster")
             self._initialise()
         self._check_version()
@@ -108,22 +129,65 @@ class Postgres:
         with psycopg.connect(self.url("postgres"), connect_timeout=2) as connection:
             connection.execute("SELECT pg_is_in_recovery()")
 
+    @property
+    def is_fenced(self) -> bool:
+        return self.is_standby and self._signal.read_text(encoding="ascii") == _FENCED
+
+    def fence(self) -> None:
+        """Let this server, a primary up to now, be nothing but a standby from its next start on, whoever starts it."""
+        self._follow(_FENCED)
+
+    def copy_peer(self, report: Report) -> None:
+        """Become a copy of the other server, which must be up, in the place of all data there were."""
+        report(f"Copying PostgreSQL's data for {self.name}")
+        self._admit_replicator()
+        self._end_orphans()
+        for old in (self._place / "draft", self.data):
+            shutil.rmtree(old, ignore_errors=True)
+        source = f"host={HOST} port={self._peer} user={REPLICATOR}"
+        command = [str(self._program("pg_basebackup")), "-D", "draft", "-d", source, "--checkpoint=fast", "--no-sync"]
+        self._run(command, {"PGPASSWORD": self._home.secret(REPLICATOR)})
+        (self._place / "draft" / "postgresql.auto.conf").write_text("", encoding="ascii")
+        (self._place / "draft").rename(self.data)
+        self._follow("")
+        self._configure()
+
+    def _follow(self, why: str) -> None:
+        self._signal.write_text(why, encoding="ascii")  # PostgreSQL looks at whether it is there, and no further
+        self._hand_over(self._signal)
+
+    def _admit_replicator(self) -> None:
+        with psycopg.connect(self._url(self._peer, "postgres"), autocommit=True, connect_timeout=5) as connection:
+            # A commit would wait for the very copy that is being made.
+            connection.execute("SET synchronous_commit = local")
+            found = connection.execute("SELECT 1 FROM pg_roles WHERE rolname = %s", [REPLICATOR]).fetchone()
+            statement = sql.SQL("{} ROLE {} LOGIN REPLICATION PASSWORD {}").format(
+                sql.SQL("ALTER" if found else "CREATE"),
+                sql.Identifier(REPLICATOR),
+                sql.Literal(self._home.secret(REPLICATOR)),
+            )
+            connection.execute(statement)
+
     def destroy(self) -> None:
         """Delete all data. The server must be down; what is left of it is waited for."""
         self._end_orphans()
         shutil.rmtree(self._place, ignore_errors=True)
 
+    def _url(self, port: int, database: str) -> str:
+        return f"postgresql://{SUPERUSER}:{self._home.secret('postgres')}@{HOST}:{port}/{database}"
+
     @property
-    def _password(self) -> str:
-        return self._home.secret("postgres")
+    def _signal(self) -> Path:
+        return self.data / "standby.signal"
 
     @property
     def _place(self) -> Path:
         """Where data live: in the home, unless the user that PostgreSQL runs as cannot get there."""
-        inside = self._home.root / "postgres"
+        inside = self._home.root / self.name
         if self._user is None or _others_can_walk_to(self._home.root):
             return inside
-        return _ELSEWHERE / hashlib.sha256(str(self._home.root).encode()).hexdigest()[:12]
+        digest = hashlib.sha256(str(self._home.root).encode()).hexdigest()[:12]
+        return _ELSEWHERE / self.name.replace(NAMES[0], digest)
 
     def _program(self, name: str) -> Path:
         path = self._installation() / "bin" / name
@@ -149,21 +213,25 @@ class Postgres:
             "--auth=scram-sha-256", "--encoding=UTF8", "--no-locale", "--no-instructions",
         ]  # fmt: skip
         with self._password_lent():
-            done = subprocess.run(
-                command,
-                cwd=self._place,
-                env={"PATH": os.environ.get("PATH", ""), "LC_ALL": "C"},
-                capture_output=True,
-                text=True,
-                check=False,
-                preexec_fn=self._become_user,
-            )
+            self._run(command)
+        draft.rename(self.data)
+
+    def _run(self, command: list[str], environment: Mapping[str, str] = MappingProxyType({})) -> None:
+        """Run one of PostgreSQL's programs to its end, as the server's user."""
+        done = subprocess.run(
+            command,
+            cwd=self._place,
+            env={"PATH": os.environ.get("PATH", ""), "LC_ALL": "C", **environment},
+            capture_output=True,
+            text=True,
+            check=False,
+            preexec_fn=self._become_user,
+        )
         if done.returncode != 0:
             raise StackError(
-                f"PostgreSQL's initdb failed in {self._place}: {done.stderr.strip()} "
+                f"PostgreSQL's {Path(command[0]).name} failed in {self._place}: {done.stderr.strip()} "
                 "If the folder is on a network, synced or Windows disk, set ONCE_HOME to a folder on a local disk."
             )
-        draft.rename(self.data)
 
     @contextmanager
     def _password_lent(self) -> Iterator[None]:
@@ -171,7 +239,7 @@ class Postgres:
         file = self._place / "password"
         file.touch(mode=0o600)
         self._hand_over(file)
-        file.write_text(self._password + "\n", encoding="ascii")
+        file.write_text(self._home.secret("postgres") + "\n", encoding="ascii")
         try:
             yield
         finally:
@@ -179,7 +247,9 @@ class Postgres:
 
     def _configure(self) -> None:
         ours = self.data / "once.conf"
-        settings = {**SETTINGS, "port": str(self.port)}
+        settings = {**SETTINGS, "port": str(self.port), **self._pairing()}
+        ours.touch(mode=0o600)
+        ours.chmod(0o600)  # it may hold the replicator's password
         ours.write_text("".join(f"{name} = '{value}'\n" for name, value in settings.items()), encoding="utf-8")
         self._hand_over(ours)
         main = self.data / "postgresql.conf"
@@ -187,6 +257,22 @@ class Postgres:
         text = main.read_text(encoding="utf-8")
         if line not in text:
             main.write_text(text + line, encoding="utf-8")
+
+    def _pairing(self) -> dict[str, str]:
+        if not self._peer:
+            return {}
+        secret = self._home.secret(REPLICATOR)
+        return {
+            "cluster_name": self.name,
+            "primary_conninfo": f"host={HOST} port={self._peer} user={REPLICATOR} password={secret} "
+            f"application_name={self.name}",
+            # With synchronous_commit = on, a commit is answered once the other server has it on disk, too: whichever
+            # of the two is lost, nothing that was answered goes with it. Nobody reads from the standby, so nobody has
+            # to wait until it has also applied it (remote_apply).
+            "synchronous_standby_names": f'ANY 1 ("{NAMES[0]}", "{NAMES[1]}")',
+            "wal_keep_size": "256MB",
+            "wal_retrieve_retry_interval": "500ms",
+        }
 
     def _check_version(self) -> None:
         found = (self.data / "PG_VERSION").read_text(encoding="ascii").strip()

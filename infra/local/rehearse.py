@@ -14,7 +14,7 @@ from pathlib import Path
 
 from infra.local import ports
 from infra.local.home import Home
-from infra.local.kafka import JVM_OPTIONS, Kafka, aot_cache, java_command
+from infra.local.kafka import JVM_OPTIONS, Kafka, Node, aot_cache, java_command
 from infra.local.server import wait_until_ready
 
 _STARTED_WITHIN_SECONDS = 120
@@ -27,7 +27,7 @@ def rehearse() -> bool:
     aot_cache().unlink(missing_ok=True)
     with tempfile.TemporaryDirectory() as folder:
         dealt = ports.free_block(["kafka", "controller", "far", "near"], _PORTS)
-        broker = Kafka(Home(Path(folder)), *dealt.values())
+        broker = Kafka(Home(Path(folder)), [Node(*dealt.values())])
         broker.prepare(lambda _line: None)
         place = broker.task().directory
         command = [*java_command(), "-XX:AOTCacheOutput=kafka.aot", *JVM_OPTIONS, "kafka.Kafka", "server.properties"]

@@ -37,6 +37,10 @@ class Server(Protocol):
         """Ask it a real question (an open port is not an answer); raise any error when it is not ready."""
         ...
 
+    def destroy(self) -> None:
+        """Delete all data. The server must be down."""
+        ...
+
 
 def wait_until_ready(
     name: str, probe: Callable[[], None], alive: Callable[[], bool], log: object, deadline_seconds: float

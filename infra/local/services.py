@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
+from infra.local.profile import Profile
 from infra.postgres.roles import GRANTS
 
 MAIN = "main"
@@ -32,6 +33,11 @@ class Group:
 
     topics: tuple[str, ...]
     members: tuple[str, ...]
+
+    def at_least(self, count: int) -> tuple[str, ...]:
+        """Name the members, and as many further ones as are missing."""
+        stem = self.members[0].rpartition("-")[0]
+        return self.members + tuple(f"{stem}-{number}" for number in range(len(self.members) + 1, count + 1))
 
 
 GROUPS: Mapping[str, Group] = {
@@ -63,10 +69,10 @@ class Program:
     """A server's address → the address at which this process reaches it instead."""
 
 
-def programs(namespace: str, engine: Engine = "polling") -> dict[str, Program]:
+def programs(namespace: str, engine: Engine = "polling", profile: Profile = Profile.SMALL) -> dict[str, Program]:
     """Return the processes of a namespace by name. An engine is nothing but the choice of which of them run."""
     rows = [
-        *(program for service in GROUPS for program in _service(service, engine, namespace)),
+        *(program for service in GROUPS for program in _service(service, engine, namespace, profile)),
         _worker(namespace),
         _mail_sink(),
         *(_housekeeper(service, namespace) for service in HOUSEHOLDS),
@@ -85,8 +91,8 @@ def database_name(name: str, namespace: str) -> str:
     return name if namespace == MAIN else f"{namespace.replace('-', '_')}_{name}"
 
 
-def _service(service: str, engine: Engine, namespace: str) -> list[Program]:
-    members = [_consumer(service, name) for name in GROUPS[service].members]
+def _service(service: str, engine: Engine, namespace: str, profile: Profile) -> list[Program]:
+    members = [_consumer(service, name) for name in GROUPS[service].at_least(profile.members)]
     publishers = _publishers(service, engine, namespace) if service in OUTBOXES else []
     return [_api(service), *members, *publishers]
 

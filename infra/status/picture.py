@@ -10,11 +10,16 @@ from datetime import datetime
 from functools import partial
 from typing import TypeVar
 
+from infra.kafka import health
+from infra.kafka.health import Health
+from infra.local.profile import Profile
 from infra.local.services import GROUPS, OUTBOXES, in_namespace
 from infra.local.stack import LocalStack
 from infra.status.backlog import Backlog, backlog, invoices_without_mail, parked_deliveries
 from infra.status.feeds import Feed, complaints, feeds, interrupted
 from infra.status.lag import Lag, lags
+from infra.status.replication import Replica, replication
+from infra.status.replication import complaints as complaints_of_standbys
 
 T = TypeVar("T")
 
@@ -52,6 +57,9 @@ class Picture:
     outbox: dict[str, Backlog] = field(default_factory=dict)
     trend: dict[str, Trend] = field(default_factory=dict)
     invoices_without_mail: int | None = None
+    kafka: Health | None = None
+    """Of a cluster: its copies."""
+    replicas: dict[str, Replica] = field(default_factory=dict)
     trouble: list[str] = field(default_factory=list)
 
 
@@ -61,8 +69,10 @@ def take(stack: LocalStack, observe_seconds: float = 1.0) -> Picture:
     picture = Picture(
         servers=_server_processes(stack),
         services=_service_processes(stack),
-        addresses={"postgres": str(servers.postgres), "kafka": servers.kafka, "redis": str(servers.redis)},
+        addresses=_addresses(stack),
     )
+    if picture.servers and stack.profile is not Profile.SMALL:
+        _look_at_copies(stack, picture)
     if not picture.services:
         return picture  # nobody has made databases and topics to be asked about, or nobody works on them
     deployment = stack.deployment()
@@ -83,6 +93,23 @@ def take(stack: LocalStack, observe_seconds: float = 1.0) -> Picture:
         name: trend(first[name].pending, now.pending, passed) for name, now in picture.outbox.items() if name in first
     }
     return picture
+
+
+def _look_at_copies(stack: LocalStack, picture: Picture) -> None:
+    picture.kafka = _ask(picture, "Kafka", lambda: health.health(stack.servers.kafka))
+    picture.trouble += health.complaints(picture.kafka) if picture.kafka else []
+    url, names = stack.superuser_url("postgres"), stack.database_names()
+    found = _ask(picture, "PostgreSQL", lambda: replication(url, names))
+    if found is not None:
+        picture.replicas = found.replicas
+        picture.trouble += complaints_of_standbys(found)
+
+
+def _addresses(stack: LocalStack) -> dict[str, str]:
+    servers = stack.servers
+    brokers = zip(stack.broker_names(), servers.kafka.split(","), strict=True)
+    found = {"postgres": str(servers.postgres), **dict(brokers), "redis": str(servers.redis)}
+    return found if servers.standby is None else {**found, "postgres-2": str(servers.standby)}
 
 
 def trend(before: int, now: int, seconds: float) -> Trend:

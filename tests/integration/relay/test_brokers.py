@@ -151,7 +151,7 @@ def test_a_leader_that_dies_in_the_middle_of_a_chunk_costs_neither_order_nor_row
                 before = arrived(brokers.address)
                 eventually(lambda before=before: arrived(brokers.address) > before, 60, "another leads")
                 leader.start()
-                eventually(lambda: brokers.is_whole(TOPIC), 240, "all copies are in step")
+                eventually(lambda: brokers.is_whole(), 240, "all copies are in step")
             eventually(lambda: not ground.pending(), 120, "the backlog is drained")
         assert ground.faults() == []
         assert ground.parked() == []
