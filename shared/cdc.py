@@ -21,7 +21,7 @@ from sqlalchemy import BigInteger, Column, DateTime, Identity, MetaData, Table, 
 from sqlalchemy.dialects.postgresql.base import ischema_names
 from sqlalchemy.types import UserDefinedType
 
-from shared.outbox import Snapshot
+from shared.outbox_tables import Snapshot
 
 OWNER: Final = "cdc"
 """Owner of the positions of events while the engine is in force: no relay can take what somebody else holds."""

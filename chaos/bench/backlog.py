@@ -5,7 +5,7 @@ from typing import Final
 from psycopg import Connection
 
 from shared.events import dataschema
-from shared.outbox import FIRST_POSITIONS
+from shared.outbox_tables import FIRST_POSITIONS
 
 # A payload of the size and shape of a real OrderPlaced: about 330 bytes.
 _FILL: Final = """

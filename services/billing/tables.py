@@ -28,7 +28,7 @@ from services.billing.bill_states import BILL
 from shared.cdc import cdc_tables
 from shared.inbox import inbox_table
 from shared.inbox_parking import inbox_parking_tables
-from shared.outbox import outbox_table, relay_tables
+from shared.outbox_tables import outbox_table, relay_tables
 from shared.retention import retention_table
 
 metadata: Final = MetaData()

@@ -34,7 +34,7 @@ from services.orders.order_states import CANCEL, ORDER, PLACED
 from shared.cdc import cdc_tables
 from shared.inbox import inbox_table
 from shared.inbox_parking import inbox_parking_tables
-from shared.outbox import outbox_table, relay_tables
+from shared.outbox_tables import outbox_table, relay_tables
 from shared.retention import retention_table
 
 metadata = MetaData()

@@ -15,7 +15,7 @@ from services.relay.pace import Pace
 from services.relay.relay import Relay
 from shared import failpoints
 from shared.errors import RefusedError
-from shared.outbox import FIRST_POSITIONS, outbox_table, relay_tables
+from shared.outbox_tables import FIRST_POSITIONS, outbox_table, relay_tables
 from tests.hammer import judge, writers
 from tests.hammer.broker import Log, MoodyBroker
 from tests.hammer.fate import Fate, FatedConnection, RelayDiedError, accept, at_failpoint

@@ -10,7 +10,7 @@ import psycopg
 from psycopg import Connection, IsolationLevel
 
 from shared.events import OrderConfirmed
-from shared.outbox import ADD, Event, new_event
+from shared.outbox import Event, new_event, statement
 
 CREATE = """
 CREATE TABLE aggregate (id text PRIMARY KEY, version int NOT NULL DEFAULT 0);
@@ -135,7 +135,7 @@ class Writer(threading.Thread):
 
     def _in_turn(self, connection: Connection, aggregate_id: str) -> None:
         event = _event(aggregate_id, _next_version(connection, aggregate_id))
-        connection.execute(ADD.encode(), {name: [getattr(event, name)] for name in Event.__slots__})
+        connection.execute(*statement(event))
 
     def _both_in_one(self, connection: Connection, aggregate_id: str) -> None:
         event = _event(aggregate_id, 0)
@@ -152,7 +152,7 @@ class Writer(threading.Thread):
 
     def _newborns(self, connection: Connection, count: int) -> None:
         events = [_event(f"newborn-{uuid4().hex}", 1) for _ in range(count)]
-        connection.execute(ADD.encode(), {name: [getattr(each, name) for each in events] for name in Event.__slots__})
+        connection.execute(*statement(*events))
         born = [each.aggregate_id for each in events]
         connection.execute("INSERT INTO aggregate SELECT id, 1 FROM unnest(%s::text[]) AS born (id)", (born,))
 

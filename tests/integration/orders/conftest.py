@@ -12,7 +12,7 @@ from services.orders.settings import ApiSettings
 from services.orders.wiring import build_api
 from shared import logs
 from shared.database import create_engine
-from shared.outbox import FIRST_POSITIONS
+from shared.outbox_tables import FIRST_POSITIONS
 from tests.conftest import DatabaseFactory
 from tests.integration.orders.examples import Place, Rows, order_body, order_headers
 

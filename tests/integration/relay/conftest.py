@@ -6,7 +6,7 @@ import pytest
 from sqlalchemy import Engine, MetaData, text
 
 from shared import database
-from shared.outbox import FIRST_POSITIONS, outbox_table, relay_tables
+from shared.outbox_tables import FIRST_POSITIONS, outbox_table, relay_tables
 from tests.conftest import DatabaseFactory
 from tests.integration.relay.writers import CREATE_AGGREGATES
 

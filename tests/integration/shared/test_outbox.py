@@ -9,7 +9,8 @@ from sqlalchemy.exc import IntegrityError
 
 from shared import database
 from shared.events import OrderConfirmed
-from shared.outbox import Event, add, new_event, outbox_table
+from shared.outbox import Event, add, new_event
+from shared.outbox_tables import outbox_table
 from tests.conftest import DatabaseFactory
 
 

@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 from shared.inbox import inbox_table
-from shared.outbox import FIRST_POSITIONS, outbox_table, relay_tables
+from shared.outbox_tables import FIRST_POSITIONS, outbox_table, relay_tables
 
 revision = "0001"
 down_revision = None

@@ -5,7 +5,7 @@ Existing parked rows get their aggregate from the outbox. Nothing is lost; the w
 
 from alembic import op
 
-from shared.outbox import NARROW_PARKED, WIDEN_PARKED
+from shared.outbox_tables import NARROW_PARKED, WIDEN_PARKED
 
 revision = "0005"
 down_revision = "0004"

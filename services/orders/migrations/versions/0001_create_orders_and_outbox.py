@@ -5,7 +5,7 @@ from alembic import op
 from sqlalchemy.dialects import postgresql
 
 from shared.inbox import inbox_table
-from shared.outbox import FIRST_POSITIONS, outbox_table, relay_tables
+from shared.outbox_tables import FIRST_POSITIONS, outbox_table, relay_tables
 
 revision = "0001"
 down_revision = None
