@@ -7,7 +7,7 @@ ONCE = $(RUN) infra.cli
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-full mutants check up down reset status doctor chaos load contracts docs lock lock-check clean
+.PHONY: help setup examples demo test test-full mutants check up down reset status doctor chaos load contracts docs lock lock-check clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -15,13 +15,16 @@ help: ## Show this help
 setup: ## Install everything into .venv (done by the other commands; quick when nothing changed)
 	@$(PYTHON) -I infra/setup.py
 
+examples: ## Set up, and install the frameworks of the examples, Django and FastAPI (done by `make test`)
+	@$(PYTHON) -I infra/setup.py examples
+
 demo: setup ## Place orders, break things while they flow, and judge the result (ARGS="--without inbox")
 	@$(ONCE) demo $(ARGS)
 
-test: setup ## Run the tests: unit, architecture, integration, end to end (about a quarter of an hour)
+test: examples ## Run the tests: unit, architecture, integration, end to end (about a quarter of an hour)
 	@$(RUN) pytest -m "not full" $(ARGS)
 
-test-full: setup ## Run the long tests: more scenarios, whole matrices, documents
+test-full: examples ## Run the long tests: more scenarios, whole matrices, documents
 	@$(RUN) pytest -m full $(ARGS)
 
 mutants: setup ## Change the checker's rules in every small way, and see which change nobody notices (ARGS="log money")
@@ -55,7 +58,7 @@ chaos: setup ## Run a scenario (ARGS="run NAME"), or list them
 load: setup ## Put load on the system, print latencies, and check what it did
 	@$(ONCE) load $(ARGS)
 
-contracts: setup ## Write the contracts, docs/saga.md and docs/reference from the code
+contracts: setup ## Write the contracts, docs/saga.md, docs/reference and the tables' SQL from the code
 	@$(RUN) infra.contracts
 
 docs: setup ## Build the documents as a site for offline reading, into build/site

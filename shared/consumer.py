@@ -27,13 +27,14 @@ from shared.dedup_window import DedupWindow
 from shared.delivery_log import batch_lines
 from shared.failpoints import Failpoint, reach
 from shared.failures import Failure, failure_of
-from shared.inbox import Delivery, Inbox
+from shared.inbox import SCHEMA, Delivery, Inbox
 from shared.inbox_redrive import Redriver
 from shared.lag import LagGauge
 from shared.logs import get_logger
 from shared.offset_commit import GroupMember, committed_offsets
 from shared.receiving import IDLE_POLL_SECONDS, Received, Receiver
 from shared.retry import Backoff
+from shared.schema_version import expect
 from shared.tracing import batch_span
 
 __all__ = ["Consumer", "Handler", "Policy"]
@@ -78,6 +79,7 @@ class Consumer:
         consumer: str | None = None,
     ) -> None:
         """``consumer`` is its name in inbox and lot, the group's unless told otherwise; no ``window``: any age."""
+        expect(engine, SCHEMA)
         self._kafka = kafka
         self._engine = engine
         self._group = group

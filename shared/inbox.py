@@ -8,7 +8,7 @@ Not promised: once *outside* of this database. An e-mail or a call to another sy
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Final, Protocol
 from uuid import UUID
 
 from sqlalchemy import BigInteger, Column, Connection, DateTime, Integer, MetaData, Table, Text, Uuid, func
@@ -16,6 +16,10 @@ from sqlalchemy import BigInteger, Column, Connection, DateTime, Integer, MetaDa
 from shared import events
 from shared.envelope import Envelope
 from shared.parking import Headers
+from shared.schema_version import Schema
+
+SCHEMA: Final = Schema("inbox", version=1, oldest=1)
+"""Of the inbox and its parking lot. Who changes a table raises it: docs/adopt/schema-versions.md."""
 
 
 @dataclass(slots=True)
@@ -148,4 +152,5 @@ def inbox_table(metadata: MetaData) -> Table:
         Column("aggregate_id", Text, nullable=False),
         Column("aggregate_version", Integer, nullable=False),
         Column("applied_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
+        comment=SCHEMA.comment,
     )

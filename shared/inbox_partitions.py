@@ -29,6 +29,9 @@ def is_partition(table: str) -> bool:
     return _PARTITION.fullmatch(table) is not None
 
 
+IS_V7: Final = "get_byte(uuid_send(event_id), 6) >> 4 = 7 AND get_byte(uuid_send(event_id), 8) >> 6 = 2"
+"""Whether an id begins with its time: version 7 and RFC 9562's variant. PostgreSQL has a function for it from 17 on."""
+
 FUNCTIONS: Final = (
     # The first 48 bits of a UUIDv7 are milliseconds since 1970: the smallest id that a day can have.
     """
@@ -62,7 +65,7 @@ BEGIN
 END $$
 """,
     # What is in the default partition has no day of its own: it goes by its id's time, or, without one, by its arrival.
-    """
+    f"""
 CREATE FUNCTION inbox_drop_days(before date) RETURNS TABLE (days integer, rows bigint) LANGUAGE plpgsql SECURITY DEFINER
 SET search_path = public, pg_temp SET lock_timeout = '2s' AS $$
 DECLARE
@@ -73,17 +76,17 @@ BEGIN
   END IF;
   days := 0;
   FOR part IN SELECT c.relname FROM pg_inherits i JOIN pg_class c ON c.oid = i.inhrelid
-              WHERE i.inhparent = 'inbox'::regclass AND c.relname ~ '^inbox_[0-9]{8}$'
+              WHERE i.inhparent = 'inbox'::regclass AND c.relname ~ '^inbox_[0-9]{{8}}$'
                 AND to_date(right(c.relname, 8), 'YYYYMMDD') < before ORDER BY 1 LOOP
     EXECUTE format('DROP TABLE %I', part);
     days := days + 1;
   END LOOP;
-  DELETE FROM inbox_default WHERE CASE WHEN uuid_extract_version(event_id) = 7
+  DELETE FROM inbox_default WHERE CASE WHEN {IS_V7}
     THEN event_id < inbox_first_id(before) ELSE applied_at < before::timestamp AT TIME ZONE 'UTC' END;
   GET DIAGNOSTICS rows = ROW_COUNT;
   RETURN NEXT;
 END $$
-""",
+""",  # noqa: S608  # a constant of ours
     "REVOKE ALL ON FUNCTION inbox_make_days(date, date), inbox_drop_days(date) FROM PUBLIC",
 )
 
@@ -103,22 +106,29 @@ def make_days(engine: Engine) -> dict[str, object]:
     return {"days_made": made} if made else {}
 
 
+# What the table says of itself, its schema's version above all, is not copied with its columns.
+_KEEP_COMMENT: Final = """
+DO $$ BEGIN EXECUTE format('COMMENT ON TABLE inbox IS %L', obj_description('{before}'::regclass, 'pg_class')); END $$
+"""
+
 _CONVERT: Final = (
     "LOCK TABLE inbox IN ACCESS EXCLUSIVE MODE",
     "ALTER TABLE inbox RENAME TO inbox_whole",
     "ALTER INDEX inbox_pkey RENAME TO inbox_whole_pkey",
     "CREATE TABLE inbox (LIKE inbox_whole INCLUDING ALL) PARTITION BY RANGE (event_id)",
+    _KEEP_COMMENT.format(before="inbox_whole"),
     f"CREATE TABLE {DEFAULT} PARTITION OF inbox DEFAULT",
     *FUNCTIONS,
     MAKE_DAYS,
     # The days of what is there; older rows stay in the default partition until they are too old to be kept.
-    """
+    f"""
 SELECT inbox_make_days(day, day) FROM (
-  SELECT DISTINCT (uuid_extract_timestamp(event_id) AT TIME ZONE 'UTC')::date AS day FROM inbox_whole
-  WHERE uuid_extract_version(event_id) = 7
+  SELECT DISTINCT (to_timestamp(('x' || left(replace(event_id::text, '-', ''), 12))::bit(48)::bigint / 1000.0)
+                   AT TIME ZONE 'UTC')::date AS day FROM inbox_whole
+  WHERE {IS_V7}
     AND event_id >= inbox_first_id((now() AT TIME ZONE 'UTC')::date - 60) AND event_id < inbox_first_id(current_date)
 ) AS days
-""",
+""",  # noqa: S608  # a constant of ours
     "INSERT INTO inbox SELECT * FROM inbox_whole",
     "DROP TABLE inbox_whole",
 )
@@ -129,6 +139,7 @@ _CONVERT_BACK: Final = (
     "ALTER TABLE inbox RENAME TO inbox_in_days",
     "ALTER INDEX inbox_pkey RENAME TO inbox_in_days_pkey",
     "CREATE TABLE inbox (LIKE inbox_in_days INCLUDING ALL)",
+    _KEEP_COMMENT.format(before="inbox_in_days"),
     "INSERT INTO inbox SELECT * FROM inbox_in_days",
     "DROP TABLE inbox_in_days",
 )

@@ -17,6 +17,7 @@ from sqlalchemy import BigInteger, Column, DateTime, MetaData, Table, Text, func
 
 from shared import database, outbox_retention
 from shared.errors import ConfigurationError
+from shared.inbox_partitions import IS_V7
 
 Database = Connection[tuple[Any, ...]]
 
@@ -92,7 +93,7 @@ BEGIN
   END LOOP;
   DELETE FROM inbox_default WHERE ctid = ANY (ARRAY (
     SELECT ctid FROM inbox_default
-    WHERE uuid_extract_version(event_id) = 7 AND event_id < inbox_first_id(before) LIMIT {BATCH}));
+    WHERE {IS_V7} AND event_id < inbox_first_id(before) LIMIT {BATCH}));
   GET DIAGNOSTICS rows = ROW_COUNT;
   RETURN NEXT;
 END $$

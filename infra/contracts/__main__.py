@@ -1,4 +1,4 @@
-"""Write contracts, docs/saga.md and docs/reference: ``python -m infra.contracts [FOLDER]`` (``make contracts``)."""
+"""Write contracts, docs/saga.md, docs/reference, the tables' SQL: ``python -m infra.contracts [FOLDER]``."""
 
 import json
 import subprocess
@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from infra.contracts import asyncapi, saga, schemas
+from infra.contracts import asyncapi, saga, schemas, tables
 from infra.local.home import PROJECT
 from infra.reference import pages
 
@@ -43,6 +43,8 @@ def main() -> None:
         pages.FOLDER.mkdir(exist_ok=True)
         for name, text in pages.pages(openapi()).items():
             (pages.FOLDER / name).write_text(text, encoding="utf-8")
+        for name, script in tables.scripts().items():
+            (tables.FOLDER / name).write_text(script, encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -58,6 +58,8 @@ WHERE live.state = 'discarded' AND live.consumer = anew.consumer
           AND (live.topic, live.partition, live."offset") = (anew.topic, anew.partition, anew."offset"))
 """
 
+_COMMENT: LiteralString = "SELECT obj_description(to_regclass(%s), 'pg_class')"
+
 _LEFT: LiteralString = "SELECT nspname FROM pg_namespace WHERE nspname LIKE %s ORDER BY 1"
 _MADE_OF: LiteralString = "SELECT obj_description(to_regnamespace(%s), 'pg_namespace')"
 _REVISION: LiteralString = "SELECT version_num FROM alembic_version"
@@ -128,7 +130,7 @@ def clean(database: Database) -> Removed:
 
 
 def _make(database: Database, schema: str, table: str) -> None:
-    """Make one table as the live one is: columns, keys, partitions and rights."""
+    """Make one table as the live one is: columns, keys, partitions, rights, and what it says of itself."""
     live = f"public.{table}"
     (key,) = database.execute(_KEY, [live]).fetchone() or (None,)
     copy = sql.SQL("CREATE TABLE {}.{} (LIKE public.{} INCLUDING ALL) {}").format(
@@ -142,6 +144,9 @@ def _make(database: Database, schema: str, table: str) -> None:
         statement = sql.SQL("CREATE TABLE {}.{} PARTITION OF {}.{} {}")
         names = map(sql.Identifier, (schema, part, schema, table))
         database.execute(statement.format(*names, sql.SQL(bound)))
+    (comment,) = database.execute(_COMMENT, [live]).fetchone() or (None,)
+    says = sql.SQL("COMMENT ON TABLE {}.{} IS {}")
+    database.execute(says.format(sql.Identifier(schema), sql.Identifier(table), sql.Literal(comment)))
     for privilege, column, role in database.execute(_RIGHTS, {"table": live}).fetchall():
         columns = sql.SQL("({})").format(sql.Identifier(column)) if column else sql.SQL("")
         statement = sql.SQL("GRANT {} {} ON {}.{} TO {}")

@@ -20,7 +20,7 @@ from services.relay.pace import Pace
 from services.relay.parking import Parked, Parking
 from services.relay.position import Database, Position, Row
 from services.relay.telling import Teller
-from shared import wakeup
+from shared import outbox_tables, wakeup
 from shared.backlog import backlogs
 
 AFTER_END_SECONDS: Final = 0.02
@@ -48,11 +48,12 @@ class Session:
 
     @classmethod
     def open(cls, connect: Callable[[], Database], *, destination: str, name: str, pace: Pace, tell: Teller) -> Self:
-        """Connect, and make sure that positions mean something there. Raises RefusedError or StandbyError."""
+        """Connect, and make sure that tables and positions are such as we know. Raises RefusedError or StandbyError."""
         database = connect()
         try:
             place.look_by_index(database)
             _let_go_when_hanging(database, pace)
+            outbox_tables.SCHEMA.check(database.execute)
             identity.check(database)
         except BaseException:
             database.close()

@@ -10,7 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 from openapi_spec_validator import validate
 
-from infra.contracts import saga
+from infra.contracts import saga, tables
 from infra.contracts.__main__ import FOLDER, SAGA, documents
 from shared import events
 
@@ -26,6 +26,12 @@ def test_a_committed_document_is_fresh(name: str) -> None:
 def test_the_page_of_the_saga_is_fresh() -> None:
     """Whoever changes a state machine runs `make contracts`; the picture follows."""
     assert SAGA.read_text(encoding="utf-8") == saga.page(), "stale: run `make contracts`"
+
+
+@pytest.mark.parametrize(("name", "script"), tables.scripts().items())
+def test_a_script_of_tables_is_fresh(name: str, script: str) -> None:
+    """Whoever changes a table of outbox or inbox runs `make contracts`; who adopts it sees what has changed."""
+    assert (tables.FOLDER / name).read_text(encoding="utf-8") == script, "stale: run `make contracts`"
 
 
 def test_no_document_of_something_gone_is_left() -> None:
