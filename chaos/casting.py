@@ -58,7 +58,7 @@ def _without_guard(program: Program, variant: Variant) -> Program:
         return program
     return replace(
         program,
-        argv=(sys.executable, "-m", f"chaos.unsafe.{variant.name}"),
+        argv=(sys.executable, "-m", variant.module),
         environment={**program.environment, **variant.environment},
     )
 

@@ -16,7 +16,7 @@ def command(scenario: Scenario, seed: int, variant: Variant | None) -> list[str]
     workload = scenario.workload
     words = ["once", "chaos", "run", scenario.name, "--seed", str(seed)]
     words += ["--seconds", f"{workload.seconds:g}", "--rate", f"{workload.rate_per_second:g}"]
-    return [*words, "--without", variant.guard] if variant else words
+    return [*words, *variant.option] if variant else words
 
 
 def write(path: Path, scenario: Scenario, seed: int, variant: Variant | None) -> None:

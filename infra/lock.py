@@ -42,6 +42,7 @@ def lock() -> None:
     """Compile the locks: the services' first, then everything with the services' versions held."""
     compile_one("services")
     compile_one("all", "--constraint", "requirements/services.txt")
+    compile_one("examples", "--constraint", "requirements/all.txt")
     compile_one("workshop", "--constraint", "requirements/all.txt")
     compile_one("redis", "--no-deps")
     compile_one("docs")

@@ -1,4 +1,4 @@
-"""Make the project ready to run: ``python3 -I infra/setup.py`` (``make`` calls it before everything else).
+"""Make the project ready to run: ``python3 -I infra/setup.py [examples]`` (``make`` calls it before everything else).
 
 Uses the standard library alone, and syntax that an old Python can read, so that a wrong Python gets a sentence instead
 of a stack trace. Each step leaves a mark when it is done; a step whose inputs have not changed is skipped, so a second
@@ -76,8 +76,14 @@ def steps() -> list[Step]:
         Step("project", digest(packages, PROJECT / "pyproject.toml"), install_project),
         Step("redis", digest(REQUIREMENTS / "redis.txt"), install_redis),
         Step("jars", digest(REQUIREMENTS / "kafka-jars.lock"), fetch_jars, (VENV / "kafka" / "libs").is_dir()),
+        *([_examples(packages)] if sys.argv[1:] == ["examples"] else []),
         Step("rehearsal", digest(packages, REQUIREMENTS / "kafka-jars.lock"), rehearse_start),
     ]
+
+
+def _examples(packages: str) -> Step:
+    """Return the step for what only the examples need; whoever wants the demo does not wait for it."""
+    return Step("examples", digest(packages, REQUIREMENTS / "examples.txt"), install_examples)
 
 
 def find_right_python() -> None:
@@ -118,9 +124,17 @@ def make_environment() -> None:
 
 
 def install_packages() -> None:
-    lock = REQUIREMENTS / "all.txt"
+    install_lock("all", "Packages")
+
+
+def install_examples() -> None:
+    install_lock("examples", "The examples' frameworks")
+
+
+def install_lock(name: str, what: str) -> None:
+    lock = REQUIREMENTS / f"{name}.txt"
     total = sum("==" in line for line in lock.read_text(encoding="utf-8").splitlines())
-    pip_install(["--require-hashes", "--only-binary", ":all:", "-r", str(lock)], "Packages", total)
+    pip_install(["--require-hashes", "--only-binary", ":all:", "-r", str(lock)], what, total)
 
 
 def install_project() -> None:

@@ -51,6 +51,15 @@ class Variant:
         object.__setattr__(self, "must_hold", whole.must_hold)
 
     @property
+    def module(self) -> str:
+        return f"chaos.unsafe.{self.name}"
+
+    @property
+    def option(self) -> tuple[str, str]:
+        """What a command line says to have it."""
+        return "--without", self.guard
+
+    @property
     def foretold(self) -> Foretold:
         return Foretold(self.must_fail, self.may_fail, self.must_hold)
 

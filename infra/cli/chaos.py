@@ -5,6 +5,7 @@ import signal
 import sys
 from dataclasses import replace
 from gettext import gettext as _
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 
@@ -14,6 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from chaos import catalogue, causes, report, scenarios, unsafe
+from chaos.adopted import ORDERS
 from chaos.checker.verdict import Verdict, judge_and_write
 from chaos.run import Finished, LoadMaker, perform
 from chaos.scenario import Scenario
@@ -66,16 +68,23 @@ def list_(markdown: bool) -> None:
 @click.option("--seconds", type=click.FloatRange(1, 3600), default=None, help="Length of the load.")
 @click.option("--rate", type=click.FloatRange(1, 1000), default=None, help="Orders per second.")
 @click.option("--without", metavar="GUARD", help="Take a guard out; `once chaos list` names them.")
-def run(name: str, seed: int | None, seconds: float | None, rate: float | None, without: str | None) -> None:
+@click.option(
+    "--orders", type=click.Choice(sorted(ORDERS)), help="Have orders taken by an example, not by our service."
+)
+def run(
+    name: str, seed: int | None, seconds: float | None, rate: float | None, without: str | None, orders: str | None
+) -> None:
     """Run one scenario on a copy of the system of its own. The exit code is the verdict.
 
     `all` runs every scenario, and its exit code says whether each ended as was foretold of it.
     """
     if name == "all":
         sys.exit(series.run(series.every_scenario(), seed=7 if seed is None else seed))
+    if orders and find_spec(orders) is None:
+        raise click.UsageError(f"{orders} is not installed. Run `make examples`, and then this again.")
     try:
         scenario = resized(scenarios.load(name), seconds, rate)
-        variant = unsafe.load(without) if without else None
+        variant = unsafe.load(without) if without else ORDERS[orders] if orders else None
     except (scenarios.UnknownScenarioError, unsafe.UnknownVariantError) as error:
         raise click.BadParameter(str(error)) from None
     out.print(Text.assemble((scenario.title, "bold"), "\n", (scenario.teaches, "dim")))

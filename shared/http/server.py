@@ -10,8 +10,8 @@ import threading
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from wsgiref.types import WSGIApplication
 
-from flask import Flask
 from gunicorn.app.base import BaseApplication  # type: ignore[import-untyped]
 from gunicorn.glogging import Logger  # type: ignore[import-untyped]
 from prometheus_client.multiprocess import mark_process_dead
@@ -25,7 +25,7 @@ THREADS = 16
 GRACEFUL_SECONDS = 10
 
 
-def serve(app_factory: Callable[[], Flask], host: str, port: int, workers: int) -> None:
+def serve(app_factory: Callable[[], WSGIApplication], host: str, port: int, workers: int) -> None:
     """Serve until SIGTERM or SIGINT; never returns normally, but raises SystemExit.
 
     Raises ConfigurationError for several workers without a folder to add up their metrics in, since each scrape would
@@ -60,7 +60,7 @@ class _Log(Logger):  # type: ignore[misc]  # gunicorn has no types
 
 
 class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
-    def __init__(self, app_factory: Callable[[], Flask], host: str, port: int, workers: int) -> None:
+    def __init__(self, app_factory: Callable[[], WSGIApplication], host: str, port: int, workers: int) -> None:
         self._app_factory = app_factory
         self._options = {
             "bind": f"{host}:{port}",
@@ -79,7 +79,7 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         for name, value in self._options.items():
             self.cfg.set(name, value)
 
-    def load(self) -> Flask:
+    def load(self) -> WSGIApplication:
         tracing.configure(os.environ.get("INSTANCE", "api"))  # in the worker: an exporter does not survive a fork
         return self._app_factory()
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 PROJECT = Path(__file__).parents[2]
-PACKAGES = ("services", "shared", "infra", "chaos", "loadtests")
+PACKAGES = ("services", "shared", "infra", "chaos", "loadtests", "examples")
 
 PLANTED = {
     "a": ("shared/clock.py", "import services.orders.errors"),
@@ -21,6 +21,7 @@ PLANTED = {
     "g": ("loadtests/__init__.py", "import shared.events"),
     "h": ("chaos/client.py", "import services.orders.errors"),
     "i": ("infra/local/ports.py", "import services.orders.errors"),
+    "j": ("examples/orders_in_django/urls.py", "import services.orders.errors"),
 }
 """Contract → a file, and an import in it that the contract is there to catch."""
 

@@ -14,6 +14,7 @@ import pytest
 from psycopg.rows import dict_row
 
 from chaos import scenarios, unsafe
+from chaos.adopted import ORDERS
 from chaos.checker.verdict import Verdict, judge, to_text
 from chaos.run import perform
 from chaos.watcher import Silent
@@ -92,14 +93,22 @@ def system(stack: LocalStack, tmp_path_factory: pytest.TempPathFactory) -> Itera
 def run_scenario(stack: LocalStack) -> RunScenario:
     """Return a function that runs a scenario, shortened, and returns the judge's verdict on it."""
 
-    def run(name: str, *, seconds: float, rate: float = 25.0, without: str | None = None, seed: int = 7) -> Verdict:
+    def run(
+        name: str,
+        *,
+        seconds: float,
+        rate: float = 25.0,
+        without: str | None = None,
+        orders: str | None = None,
+        seed: int = 7,
+    ) -> Verdict:
         scenario = scenarios.load(name)
         workload = replace(scenario.workload, seconds=seconds, rate_per_second=rate)
         finished = perform(
             replace(scenario, workload=workload),
             watcher=Silent(),
             seed=seed,
-            variant=unsafe.load(without) if without else None,
+            variant=unsafe.load(without) if without else ORDERS[orders] if orders else None,
             stack=stack,
         )
         verdict = judge(finished.evidence)

@@ -1,0 +1,1 @@
+"""The order service in Django: models, ``transaction.atomic``, and the outbox through Django's own connection."""

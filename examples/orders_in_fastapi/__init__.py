@@ -1,0 +1,1 @@
+"""The order service in FastAPI, over SQLAlchemy's asynchronous engine with psycopg."""

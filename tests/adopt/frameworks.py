@@ -1,0 +1,41 @@
+"""Django and FastAPI, which only the examples need: ``make examples`` installs them, as ``make test`` does."""
+
+import os
+from functools import cache
+from importlib.util import find_spec
+from typing import Any
+
+import pytest
+from sqlalchemy import make_url
+
+from tests.adopt import pages
+from tests.adopt.shop import Shop
+
+
+def needs(package: str) -> pytest.MarkDecorator:
+    """Leave a test out where the package is not, but for continuous integration: there it fails."""
+    absent = find_spec(package) is None and not os.environ.get("CI")
+    return pytest.mark.skipif(absent, reason=f"{package} is not installed: `make examples` does it")
+
+
+@cache
+def django_page(shop: Shop) -> dict[str, Any]:
+    """Set Django up on a shop, once for this process, and return what its page defines."""
+    import django
+    from django.conf import settings
+
+    url = make_url(shop.url)
+    settings.configure(
+        DATABASES={
+            "default": {
+                "ENGINE": "django.db.backends.postgresql",
+                "NAME": url.database,
+                "USER": url.username,
+                "PASSWORD": url.password,
+                "HOST": url.host,
+                "PORT": url.port,
+            }
+        }
+    )
+    django.setup()
+    return pages.python("django.md")
