@@ -31,8 +31,9 @@ def producer_config(bootstrap_servers: str, client_id: str) -> dict[str, Any]:
         # The default hash is CRC32, and Java's clients would put the same key on another partition.
         "partitioner": "murmur2_random",
         "compression.type": "lz4",
-        # A chunk's messages go out together: its last one is followed by a flush, which ends the lingering.
-        "linger.ms": 5,
+        # A chunk's messages go out together: its last one is followed by a flush, which ends the lingering. So the wait
+        # costs nobody time, and batches are as large as they can be: with 5 ms the broker worked twice as much.
+        "linger.ms": 500,
         "queue.buffering.max.messages": 100_000,
         **_common(),
     }

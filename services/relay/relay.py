@@ -61,6 +61,7 @@ class Relay:
         self._ahead = ReadAhead()
         self._database_backoff = Backoff(first_seconds=0.1, ceiling_seconds=2.0)
         self._delay = pace.idle_poll_seconds
+        self._rest = 0.0
 
     def run(self, stop: threading.Event) -> None:
         """Relay until stopped; the chunk in hand is finished and settled, and the lanes are given back."""
@@ -69,8 +70,12 @@ class Relay:
         self._leave()
 
     def _wait(self, stop: threading.Event, seconds: float) -> None:
-        """Wait until the time is over, a writer says that it has committed, or the relay is to stop."""
+        """Wait until the time is over, a writer says that it has committed, or the relay is to stop.
+
+        While it rests it does not listen: a signal that comes then is heard afterwards.
+        """
         end = time.monotonic() + seconds
+        stop.wait(min(seconds, self._rest))
         try:
             while self._session is not None and not stop.is_set() and (left := end - time.monotonic()) > 0:
                 if wakeup.wait_for_signal(self._session.database, min(left, STOP_SECONDS)):
@@ -88,6 +93,7 @@ class Relay:
             return self._lose_connection(error)
         self._database_backoff.reset()
         # Quick while events come, ever slower while none do: an idle relay costs next to nothing.
+        self._rest = self._pace.rest_seconds(moved)
         self._delay = 0.0 if moved else min(self._pace.idle_poll_seconds, self._delay * 1.5 + 0.001)
         return self._pause()
 
@@ -97,7 +103,7 @@ class Relay:
         if self._sender.breaker.is_open:
             pause = max(self._pace.poll_seconds, self._sender.breaker.remaining())
         else:
-            pause = 0.0 if self._session.is_behind() else max(self._pace.poll_seconds, self._delay)
+            pause = 0.0 if self._session.is_behind() else max(self._pace.poll_seconds, self._rest, self._delay)
         return max(0.0, min(pause, self._session.until_renewal_seconds()))
 
     def drain_once(self) -> int:

@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from services.relay.pace import Pace
 from shared import database
-from shared.wakeup import Wakeup, listen, wait_for_signal
+from shared.wakeup import CHANNEL, Wakeup, listen, wait_for_signal
 from tests.conftest import eventually
 from tests.integration.relay.recording import Log, RecordingTransport
 from tests.integration.relay.test_relay import event, relay, write
@@ -63,11 +63,33 @@ def test_signals_are_coalesced(outbox_url: str, wakeup: Wakeup) -> None:
         listen(connection)
         for _ in range(5_000):
             wakeup.wake()
+        received = len(list(connection.notifies(timeout=1)))
+    assert 0 < received < 500
+
+
+def test_signals_of_a_busy_time_wake_once(outbox_url: str) -> None:
+    """Red when one is taken of those that came while the relay was at work: the rest would pile up for ever."""
+    with (
+        database.connect(outbox_url, None, "listener") as connection,
+        database.connect(outbox_url, None, "writer") as writer,
+    ):
+        listen(connection)
+        for _ in range(50):
+            writer.execute(f"NOTIFY {CHANNEL}")
+            connection.execute("SELECT 1")
         assert wait_for_signal(connection, 5)
-        received = 1
-        while wait_for_signal(connection, 0.3):
-            received += 1
-    assert received < 500
+        assert not wait_for_signal(connection, 0)
+
+
+def test_under_load_a_relay_rests_so_that_one_look_finds_several(engine: Engine, outbox_url: str) -> None:
+    """After a single row it looks again as soon as it may; red without the rest in the pause."""
+    pace = Pace()
+    relaying = relay(outbox_url, RecordingTransport(Log(), 0), pace=pace)
+    pauses = []
+    for rows in (1, 100):
+        write(engine, *(event(f"{rows}/{number}", 1) for number in range(rows)))
+        pauses.append(next(pause for pause in iter(relaying.step, None) if relaying._rest))
+    assert pauses == [pace.poll_seconds, pace.longest_rest_seconds]
 
 
 def test_a_writer_does_not_notice_that_the_database_is_away() -> None:
