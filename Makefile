@@ -7,7 +7,7 @@ ONCE = $(RUN) infra.cli
 ARGS ?=
 
 .DEFAULT_GOAL := help
-.PHONY: help setup examples demo test test-full mutants check up down reset status doctor chaos load contracts docs lock lock-check clean
+.PHONY: help setup examples demo test test-full mutants check up down reset status doctor chaos load contracts docs bundle load-bundle lock lock-check clean
 
 help: ## Show this help
 	@awk 'BEGIN {FS = ":.*## "} /^[a-z-]+:.*## / {printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -63,6 +63,11 @@ contracts: setup ## Write the contracts, docs/saga.md, docs/reference and the ta
 
 docs: setup ## Build the documents as a site for offline reading, into build/site
 	@$(RUN) infra.site $(ARGS)
+bundle: setup ## Pack all that a class room without a network needs into build/once-bundle.tar (ARGS="--without-images")
+	@$(RUN) infra.bundle $(ARGS)
+
+load-bundle: ## Set up from such a bundle, without a network (ARGS=/media/stick/once-bundle.tar)
+	@$(PYTHON) -I infra/load_bundle.py $(ARGS)
 
 lock: setup ## Make the lock files again (needs uv; nothing else does)
 	@$(PYTHON) -I infra/lock.py

