@@ -1,8 +1,9 @@
 """The HTTP server: gunicorn with threads.
 
 Invariant: the application, and with it every engine and client, is built in the worker, *after* the fork. A connection
-or a producer that crosses a fork hangs or sends nothing. SIGTERM finishes the requests in hand and exits 0. Killing the
-process ends its workers too, and frees the port at once.
+or a producer that crosses a fork hangs or sends nothing. SIGTERM finishes the requests in hand and exits 0. SIGHUP
+begins anew from the code on the disk without closing the port (``renewal.py``). Killing the process ends its workers
+too, and frees the port at once.
 """
 
 import os
@@ -19,6 +20,7 @@ from prometheus_client.multiprocess import mark_process_dead
 from shared import tracing
 from shared.errors import ConfigurationError
 from shared.http.endpoints import MULTIPROCESS_VARIABLE
+from shared.http.renewal import RenewableArbiter
 
 THREADS = 16
 """Requests that one worker answers at the same time. An engine's pool that is smaller makes the rest wait."""
@@ -74,6 +76,9 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             "child_exit": _forget_worker,
         }
         super().__init__()
+
+    def run(self) -> None:
+        RenewableArbiter(self).run()
 
     def load_config(self) -> None:
         for name, value in self._options.items():

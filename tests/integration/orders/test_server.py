@@ -7,6 +7,7 @@ import signal
 import socket
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
+import psutil
 import pytest
 from sqlalchemy import Engine, text
 
@@ -43,7 +45,7 @@ class Server:
 
 
 @contextmanager
-def serving(database_url: str, folder: Path) -> Iterator[Server]:
+def serving(database_url: str, folder: Path, **changes: str) -> Iterator[Server]:
     (folder / "token").write_text("test-token")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -54,6 +56,7 @@ def serving(database_url: str, folder: Path) -> Iterator[Server]:
         "HTTP_PORT": str(port),
         "ADMIN_TOKEN_FILE": str(folder / "token"),
         "LOG_LEVEL": "WARNING",
+        **changes,
     }
     process = subprocess.Popen([sys.executable, "-m", "services.orders", "api"], env=environment)
     try:
@@ -154,6 +157,43 @@ def test_sigterm_finishes_the_request_in_hand_and_ends_with_0(
         server.process.send_signal(signal.SIGTERM)
         assert answer.result()[0] == 201
         assert server.process.wait(15) == 0
+
+
+NOTE_EACH_BEGINNING = """
+import os
+with open({file!r}, "a") as notes:
+    notes.write(f"{{os.getpid()}}\\n")
+"""
+"""Python imports it whenever an interpreter starts; a fork starts none."""
+
+
+def test_sighup_begins_anew_and_refuses_nobody(database_url: str, engine: Engine, tmp_path: Path) -> None:
+    """The same process, started again from the code on the disk, while customers come in all the time.
+
+    Red with gunicorn's own SIGHUP, whose master stays what it was, and red with a stop and a start, which refuses.
+    """
+    (tmp_path / "sitecustomize.py").write_text(NOTE_EACH_BEGINNING.format(file=str(tmp_path / "begun")))
+    path = f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
+    with serving(database_url, tmp_path, PYTHONPATH=path) as server, ThreadPoolExecutor(4) as threads:
+        before, enough = _workers(server), threading.Event()
+        answers = [threads.submit(_keep_placing, server, enough) for _ in range(4)]
+        server.process.send_signal(signal.SIGHUP)
+        eventually(lambda: (now := _workers(server)) and not now & before, 20, "other workers")
+        eventually(lambda: server.place()[0] == 201, 10, "the new ones answer")
+        enough.set()
+        assert {status for each in answers for status in each.result()} == {201}
+        assert (tmp_path / "begun").read_text().split() == [str(server.process.pid)] * 2
+
+
+def _workers(server: Server) -> set[int]:
+    return {child.pid for child in psutil.Process(server.process.pid).children()}
+
+
+def _keep_placing(server: Server, enough: threading.Event) -> set[int]:
+    statuses = set()
+    while not enough.is_set():
+        statuses.add(server.place()[0])
+    return statuses
 
 
 def test_a_killed_server_leaves_its_port_to_the_next(database_url: str, engine: Engine, tmp_path: Path) -> None:
