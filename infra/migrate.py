@@ -1,7 +1,8 @@
 """Bring all four databases to the newest schema, then give each role its rights: ``python -m infra.migrate``.
 
 Invariant: runs as each database's owner, one database after the other, and may be repeated. An advisory lock keeps two
-of them from migrating one database at the same time.
+of them from migrating one database at the same time. It may run while orders keep coming: a lock that it does not get
+at once it asks for again later, so that nobody has to wait behind it (``infra/patience.py``).
 
 As a one-shot it reads ``ORDERS_DATABASE_URL``, ``BILLING_DATABASE_URL``, ``ANALYTICS_DATABASE_URL`` and
 ``NOTIFICATIONS_DATABASE_URL`` (owner's address, no password) and ``SECRETS_DIRECTORY`` (a file per role).
@@ -16,6 +17,7 @@ from alembic import command
 from alembic.config import Config
 from sqlalchemy import Connection, Engine, text
 
+from infra.patience import LOCK_TIMEOUT, until_locked
 from infra.postgres.roles import GRANTS, grant, owner
 from shared.database import create_engine
 from shared.errors import ConfigurationError, OnceError
@@ -48,7 +50,10 @@ def _migrate(kind: str, engine: Engine) -> None:
 def _upgrade(kind: str, connection: Connection) -> None:
     config = Config(_INI, ini_section=kind)
     config.attributes["connection"] = connection
-    command.upgrade(config, "head")
+    connection.execute(text(LOCK_TIMEOUT))
+    connection.commit()
+    until_locked(lambda: command.upgrade(config, "head"), connection.rollback)
+    connection.execute(text("RESET lock_timeout"))
     connection.commit()
 
 
