@@ -22,6 +22,8 @@ class Intent(NamedTuple):
     amount_minor: int | None
     expect: str | None
     replayed: bool
+    ended_at: str | None
+    status: int | None
 
 
 class Order(NamedTuple):

@@ -46,7 +46,7 @@ INBOXES = ("orders", "billing", "analytics")
 INTENT = Columns(
     Intent,
     ("n", "op", "customer_id", "order_ref", "started_at", "result"),
-    ("order_id", "key", "currency", "amount_minor", "expect", "replayed"),
+    ("order_id", "key", "currency", "amount_minor", "expect", "replayed", "ended_at", "status"),
     changed={"replayed": partial(map, bool)},
 )
 EVENT = (

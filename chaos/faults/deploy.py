@@ -1,23 +1,24 @@
-"""A new release is rolled out: one process after the other ends in good order (SIGTERM) and starts again."""
+"""A release is rolled out, as ``once roll`` does: one process after the other ends in good order and begins anew."""
 
 from dataclasses import dataclass
 
 from chaos.faults import Quiet, missing
 from chaos.history import FaultPhase
 from chaos.stage import Stage
+from infra.roll import in_order
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollingRestart(Quiet):
+    """Renew each target, readers before writers; the next when the one before works again."""
+
     targets: tuple[str, ...]
-    pause_seconds: float = 0.5
+    pause_seconds: float = 0.2
 
     def inject(self, stage: Stage) -> None:
-        for target in self.targets:
-            with stage.evidence_of(self.name, target, detail="SIGTERM, and started again"):
-                stage.deployment.stop_process(target)
-            stage.deployment.start_process(target)
-            stage.wait_until(lambda target=target: stage.runs(target), 10.0)  # type: ignore[misc]
+        for program in in_order(stage.deployment.programs[target] for target in self.targets):
+            with stage.evidence_of(self.name, program.name, detail="ended in good order, and started again"):
+                stage.deployment.renew_process(program.name)
             stage.wait(self.pause_seconds)
 
     def heal(self, stage: Stage) -> None:

@@ -18,6 +18,7 @@ from shared.errors import OnceError
 VERBS: Mapping[str, str] = {
     "demo": "infra.cli.demo:demo",
     "up": "infra.cli.stack:up",
+    "roll": "infra.cli.stack:roll",
     "down": "infra.cli.stack:down",
     "reset": "infra.cli.stack:reset",
     "status": "infra.cli.status:status",

@@ -1,4 +1,4 @@
-"""``once up``, ``down`` and ``reset``: the system's life on this machine."""
+"""``once up``, ``roll``, ``down`` and ``reset``: the system's life on this machine."""
 
 from gettext import gettext as _
 from time import monotonic
@@ -10,9 +10,11 @@ from rich.text import Text
 
 from infra.cli.console import out, steps
 from infra.local.deployment import Deployment
+from infra.local.errors import StackError
 from infra.local.profile import Profile
 from infra.local.server import Report
 from infra.local.stack import LocalStack
+from infra.roll import roll as renew
 from infra.stack import open_stack
 
 _in_profile = click.option(
@@ -36,6 +38,20 @@ def up(servers: bool, profile: str | None) -> None:
     out.print(Text(_("Up after {seconds:.1f} s.").format(seconds=monotonic() - begun), "bold green"))
     if not servers:
         show_addresses(stack)
+
+
+@click.command()
+def roll() -> None:
+    """Upgrade what runs to the code that is here now: migrate, then renew one process after the other."""
+    stack = open_stack()
+    deployment = stack.deployment()
+    if not deployment.is_up():
+        raise StackError(_("Nothing runs here, so there is nothing to renew. `once up` starts the code that is here."))
+    begun = monotonic()
+    with steps(_("Renewing the system in {home}").format(home=stack.home.root)) as report:
+        deployment.prepare(report)
+        renew(deployment, report)
+    out.print(Text(_("Renewed after {seconds:.1f} s.").format(seconds=monotonic() - begun), "bold green"))
 
 
 @click.command()

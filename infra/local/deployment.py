@@ -20,6 +20,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING
 from zlib import crc32
 
+import psutil
 import psycopg
 from confluent_kafka import ConsumerGroupState
 from psycopg import sql
@@ -270,6 +271,40 @@ class Deployment:
         """Ask one process to finish its work in hand, and wait for its end. It stays down until started."""
         self._supervisor().stop_process(name)
 
+    def renew_process(self, name: str) -> None:
+        """Have a process run the code that is here now, and wait until it works. One with HTTP keeps its port open."""
+        program, supervisor = self.programs[name], self._supervisor()
+        if program.listens == "http":
+            self._begin_anew(name)
+        else:
+            supervisor.stop_process(name)
+        supervisor.start_process(name)
+        self._wait(program, supervisor)
+        if program.group:
+            group = in_namespace(program.group, self.namespace)
+            self._wait_for_group(group, self._expected_members()[group])
+
+    def _begin_anew(self, name: str) -> None:
+        """Ask a web server to replace itself; when its workers are others than before, the new code serves."""
+        pid = self.pid(name)
+        if pid is None:
+            return
+        before = _children(pid)
+        self.send_signal(pid, Signals.SIGHUP)
+
+        def others() -> None:
+            now = _children(pid)
+            if not now or now & before:
+                raise NotReadyError(f"{name} has not begun anew")
+
+        wait_until_ready(
+            name=name,
+            probe=others,
+            alive=lambda: self.pid(name) == pid,
+            log=self.log_file(name),
+            deadline_seconds=_READY_WITHIN_SECONDS,
+        )
+
     def pid(self, name: str) -> int | None:
         return self._supervisor().pid(name)
 
@@ -508,6 +543,13 @@ class Deployment:
     @property
     def _engine_note(self) -> Path:
         return self.directory / "engine"
+
+
+def _children(pid: int) -> set[int]:
+    try:
+        return {child.pid for child in psutil.Process(pid).children()}
+    except psutil.NoSuchProcess:
+        return set()
 
 
 def _by_another_way(value: str, through: Mapping[str, str]) -> str:

@@ -8,9 +8,11 @@ from gettext import gettext as _
 from chaos.checker.evidence import Evidence
 from chaos.checker.finding import Counterexample, NotApplicable
 from chaos.checker.invariants.log import name
-from chaos.checker.records import Mark
+from chaos.checker.records import Intent, Mark
 from chaos.checker.recovery import healed_at, owed, when
 from chaos.checker.rows import EVENT_ID, outside
+
+_SERVER_ERROR = 500
 
 
 def all_published(evidence: Evidence) -> Iterator[Counterexample]:
@@ -58,7 +60,8 @@ def _place(mark: Mark) -> str:
 def progress_under_faults(evidence: Evidence) -> Iterator[Counterexample]:
     """L04: invoices were issued while the faults went on, and nobody waited for longer than the scenario allows."""
     bound = evidence.run.expect.get("longest_wait_seconds")
-    if bound is None and not evidence.run.expect.get("progress"):
+    patience = evidence.run.expect.get("longest_answer_seconds")
+    if bound is None and patience is None and not evidence.run.expect.get("progress"):
         raise NotApplicable(_("this scenario does not ask for progress during its faults"))
     begun = [when(mark.at) for mark in evidence.faults if mark.phase == "inject"]
     healed = [when(mark.at) for mark in evidence.faults if mark.phase == "heal"]
@@ -70,6 +73,8 @@ def progress_under_faults(evidence: Evidence) -> Iterator[Counterexample]:
         yield Counterexample(sentence.format(seconds=last - first))
     if bound is not None:
         yield from _waited_longer(evidence, bound, first, last)
+    if patience is not None:
+        yield from _answered_later(evidence, patience, first, last)
 
 
 def _waited_longer(evidence: Evidence, bound: float, first: float, last: float) -> Iterator[Counterexample]:
@@ -85,6 +90,33 @@ def _waited_longer(evidence: Evidence, bound: float, first: float, last: float) 
                 applied.aggregate_id,
                 applied.event_id,
             )
+
+
+def _answered_later(evidence: Evidence, patience: float, first: float, last: float) -> Iterator[Counterexample]:
+    """What customers asked for between two moments and got a 5xx, or no answer within their patience."""
+    asked: dict[tuple[object, ...], float] = {}
+    for attempt in sorted(evidence.intents, key=lambda attempt: attempt.started_at):
+        if not first <= when(attempt.started_at) <= last:
+            continue
+        begun = asked.setdefault(_request(attempt), when(attempt.started_at))
+        if attempt.status is not None and attempt.status >= _SERVER_ERROR:
+            sentence = _("the attempt {n} to {op} {order} was answered with {status}")
+            yield Counterexample(
+                sentence.format(n=attempt.n, op=attempt.op, order=attempt.order_ref, status=attempt.status),
+                attempt.order_id,
+            )
+        answered = attempt.result != "info" and attempt.ended_at is not None
+        if answered and (waited := when(attempt.ended_at or "") - begun) > patience:
+            sentence = _("the answer to {op} {order} came after {waited:.1f} s; the bound is {patience} s")
+            yield Counterexample(
+                sentence.format(op=attempt.op, order=attempt.order_ref, waited=waited, patience=patience),
+                attempt.order_id,
+            )
+
+
+def _request(attempt: Intent) -> tuple[object, ...]:
+    """What a customer asks for, however often: by key and order, or by the order to cancel."""
+    return attempt.op, attempt.key, attempt.order_ref
 
 
 def recovery_in_time(evidence: Evidence) -> Iterator[Counterexample]:

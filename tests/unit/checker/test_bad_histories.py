@@ -673,6 +673,32 @@ def _(h: History) -> None:
     h.rows[INBOX][-1]["applied_at"] = "2026-03-01T12:05:00.000000+00:00"
 
 
+@bad("L04")
+def _(h: History) -> None:
+    """a customer was told 503 while a release was rolled out"""
+    first = _asked_during_a_release(h)
+    first.update(result="info", status=503)
+
+
+@bad("L04")
+def _(h: History) -> None:
+    """a customer waited for an answer for longer than a release may take, though each try was quick"""
+    first = _asked_during_a_release(h)
+    again = {**first, "n": 9_999, "started_at": "2026-03-01T12:05:00.000000+00:00"}
+    first.update(result="info", status=None)
+    h.rows["intents"].append({**again, "ended_at": "2026-03-01T12:05:00.500000+00:00"})
+
+
+def _asked_during_a_release(h: History) -> Row:
+    h.run["expect"].update(longest_answer_seconds=5, overlap=False)
+    h.rows["faults"] = []
+    h.fault("release")
+    first = next(row for row in h.rows["intents"] if row["result"] == "ok")
+    h.the("faults", phase="inject")["at"] = first["started_at"]
+    h.the("faults", phase="heal")["at"] = "2026-03-01T12:10:00.000000+00:00"
+    return first
+
+
 @bad("L05")
 def _(h: History) -> None:
     """the last invoice came too long after the healing"""
