@@ -1,6 +1,7 @@
 """Which programs a run's copy of the system consists of: the default table, with what the scenario needs changed.
 
-Only the processes that a failpoint is aimed at start through ``chaos.armed``; all others run exactly as in production.
+Only the processes that a failpoint is aimed at start through ``chaos.armed``, and those that begin as the release
+before through ``chaos.earlier``; all others run exactly as in production.
 """
 
 import sys
@@ -28,10 +29,11 @@ def cast(
     everybody = {**table, **{name: _spare(table, name) for name in sorted(scenario.spares)}}
     if variant is not None:
         everybody = {name: _without_guard(program, variant) for name, program in everybody.items()}
-    unknown = (scenario.armed | scenario.linked) - everybody.keys()
+    unknown = (scenario.armed | scenario.linked | scenario.earlier) - everybody.keys()
     if unknown:
         raise ValueError(f"scenario {scenario.name!r} aims at processes that do not exist: {sorted(unknown)}")
     dressed = {name: _dressed(program, scenario) for name, program in everybody.items()}
+    dressed |= {name: _through("chaos.earlier", dressed[name]) for name in scenario.earlier}
     return {
         name: _armed(program, failpoints, faults) if name in scenario.armed else program
         for name, program in dressed.items()
@@ -82,11 +84,13 @@ def linked(
 
 
 def _armed(program: Program, failpoints: Path, faults: Path) -> Program:
+    armed = _through("chaos.armed", program)
+    environment = {"FAILPOINTS_DIR": str(failpoints), "FAULTS_JOURNAL": str(faults)}
+    return replace(armed, environment={**program.environment, **environment})
+
+
+def _through(entry: str, program: Program) -> Program:
+    """Start a program through another entry point."""
     interpreter, option, *rest = program.argv
     assert option == "-m", program.argv
-    environment = {"FAILPOINTS_DIR": str(failpoints), "FAULTS_JOURNAL": str(faults)}
-    return replace(
-        program,
-        argv=(interpreter, "-m", "chaos.armed", *rest),
-        environment={**program.environment, **environment},
-    )
+    return replace(program, argv=(interpreter, "-m", entry, *rest))

@@ -151,6 +151,11 @@ class Scenario:
         return frozenset(instance for fault in self.faults for instance in fault.arms)
 
     @property
+    def earlier(self) -> frozenset[str]:
+        """The processes that begin as the release before today's."""
+        return frozenset(instance for fault in self.faults for instance in fault.earlier)
+
+    @property
     def links(self) -> Mapping[str, frozenset[str]]:
         """Server → the processes that reach it through a proxy."""
         found: dict[str, frozenset[str]] = {}

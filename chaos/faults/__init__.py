@@ -45,6 +45,10 @@ class Fault(Protocol):
         """The extra processes that have to stand by for this fault."""
 
     @property
+    def earlier(self) -> tuple[str, ...]:
+        """The processes that begin as the release before today's."""
+
+    @property
     def links(self) -> Mapping[str, tuple[str, ...]]:
         """Server → the processes that have to reach it through a proxy for this fault."""
 
@@ -79,6 +83,10 @@ class Quiet:
 
     @property
     def spares(self) -> tuple[str, ...]:
+        return ()
+
+    @property
+    def earlier(self) -> tuple[str, ...]:
         return ()
 
     @property
