@@ -63,6 +63,7 @@ contracts: setup ## Write the contracts, docs/saga.md, docs/reference and the ta
 
 docs: setup ## Build the documents as a site for offline reading, into build/site
 	@$(RUN) infra.site $(ARGS)
+
 bundle: setup ## Pack all that a class room without a network needs into build/once-bundle.tar (ARGS="--without-images")
 	@$(RUN) infra.bundle $(ARGS)
 

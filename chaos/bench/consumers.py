@@ -103,10 +103,14 @@ class Consumers:
         return middle_rate([(at, count) for at, count in found["marks"]])
 
     def _empty(self) -> None:
-        with self.place.connect("billing") as connection:
-            truncate = _one(connection, _EMPTY)
-            connection.execute(truncate)
-            connection.execute("CHECKPOINT")
+        empty_billing(self.place)
+
+
+def empty_billing(place: Place) -> None:
+    """Let billing know of nothing."""
+    with place.connect("billing") as connection:
+        connection.execute(_one(connection, _EMPTY))
+        connection.execute("CHECKPOINT")
 
 
 def _one(connection: Connection, query: str) -> str:

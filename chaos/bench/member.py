@@ -21,7 +21,7 @@ from sqlalchemy import Connection, text
 
 from chaos.bench.pace import Mark
 from chaos.unsafe.billing_without_inbox import NoInbox
-from services.billing import wiring
+from services.billing import numbers, wiring
 from services.billing.settings import Settings
 from shared import envelope, events, logs
 from shared.inbox import DatabaseInbox, Delivery, Inbox
@@ -116,12 +116,19 @@ def _billing(settings: Settings, counted: Counted, stop: threading.Event) -> Cou
     return counted
 
 
+def own_series(settings: Settings, counted: Callable[[Inbox], Counted], stop: threading.Event) -> Counted:
+    """Ours, but invoices are numbered within this member: what waiting for each other's numbers costs."""
+    vars(numbers)["INVOICES"] = settings.instance.upper()
+    return ours(settings, counted, stop)
+
+
 RIVALS: Mapping[str, Callable[..., Counted]] = {
     "ours": ours,
     "one-by-one": one_by_one,
     "look-first": look_first,
     "no-inbox": no_inbox,
     "decode-only": decode_only,
+    "own-series": own_series,
 }
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import psycopg
 
 from chaos.bench import stopwatch
-from infra.kafka.topics import delete_topics
+from infra.kafka.topics import PARTITIONS, delete_topics
 from infra.local.deployment import Deployment
 from infra.local.stack import LocalStack
 
@@ -32,10 +32,10 @@ class Place:
         """Connect as the superuser, in autocommit mode."""
         return psycopg.connect(self.deployment.superuser_url(database), autocommit=True)
 
-    def new_topic(self) -> str:
+    def new_topic(self, partitions: int = PARTITIONS) -> str:
         """Make a fresh topic that is stamped by the broker."""
         name = f"{self.deployment.namespace}.{secrets.token_hex(4)}"
-        stopwatch.make_topic(self.kafka, name)
+        stopwatch.make_topic(self.kafka, name, partitions)
         self.topics.append(name)
         return name
 

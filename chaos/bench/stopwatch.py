@@ -51,19 +51,19 @@ def event_id(message: Message) -> bytes:
     return value
 
 
-def make_topic(kafka: str, name: str) -> None:
+def make_topic(kafka: str, name: str, partitions: int = PARTITIONS) -> None:
     """Make a topic whose messages carry the time at which the broker appended them."""
-    ensure_topics(kafka, [name], PARTITIONS, message_timestamp_type="LogAppendTime")
+    ensure_topics(kafka, [name], partitions, message_timestamp_type="LogAppendTime")
 
 
 def wait_for(kafka: str, topic: str, count: int, seconds: float) -> bool:
     """Wait until so many events have arrived, by the end offsets. Returns whether they did in time."""
-    marks, places = Marks(kafka), [(topic, number) for number in range(PARTITIONS)]
+    marks = Marks(kafka)
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         # A fresh topic's leader may not know yet that it leads.
         with suppress(KafkaException):
-            if sum(marks.ends(places).values()) >= count:
+            if sum(marks.ends(marks.partitions([topic])).values()) >= count:
                 return True
         time.sleep(0.1)
     return False

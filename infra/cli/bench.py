@@ -8,7 +8,7 @@ import click
 from rich.markdown import Markdown
 from rich.text import Text
 
-from chaos.bench import backlog, consumers, debezium, history, idle, latency, relays, report, settle, writers
+from chaos.bench import backlog, consumers, debezium, history, idle, latency, members, relays, report, settle, writers
 from chaos.bench.place import prepared
 from chaos.bench.report import Comparison
 from chaos.bench.rounds import Rival, alternate
@@ -89,6 +89,21 @@ def consumer(events: int, rounds: int, to: Path) -> None:
             ),
         ]  # fmt: skip
         _show(report.write(to, "consumer", _("Consumers compared"), pages, [_("Memory at most: ") + memory + "."]))
+
+
+@bench.command(name="members")
+@click.option("--events", type=click.IntRange(1_000), default=30_000, show_default=True, help=_("Size of the log."))
+@rounds_option
+@to_option
+def members_(events: int, rounds: int, to: Path) -> None:
+    """Billing with one, two and four members, and what more members do not get past."""
+    with prepared(open_stack()) as place:
+        compared = Comparison(
+            _("Members of billing's group"),
+            _("Each event is charged, invoiced and told of. A series each: numbers of invoices would have gaps."),
+            PER_SECOND, _measure(members.Members(place, events).rivals(), rounds), members.ONE,
+        )  # fmt: skip
+        _show(report.write(to, "members", _("How far billing goes with more members"), [compared]))
 
 
 @bench.command(name="writers")
