@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 
@@ -47,6 +48,13 @@ def _command(command: click.Command, path: tuple[str, ...]) -> Iterator[str]:
 def _option(option: click.Option) -> tuple[str, str]:
     names = ", ".join(code(each) for each in (*option.opts, *option.secondary_opts))
     takes = "" if option.is_flag or option.count else f" {option.make_metavar(click.Context(click.Command('once')))}"
-    default = option.default
+    default = _told(option.default)
     shown = default not in (None, False, "", ()) and not callable(default) and "Sentinel" not in repr(type(default))
     return names + takes, (option.help or "") + (f" Default: {default}." if shown else "")
+
+
+def _told(default: object) -> object:
+    """Name a place in the project as it is in every checkout."""
+    if isinstance(default, Path) and default.is_relative_to(PROJECT):
+        return default.relative_to(PROJECT)
+    return default
