@@ -21,6 +21,7 @@ class Cluster:
     """One server: its data, its programs, and its process while it runs. Ended by the fixture at the latest."""
 
     def __init__(self, folder: Path, password: str) -> None:
+        self._password = password
         home = Home(folder)
         home.create()
         home.secret_file("postgres").write_text(password, encoding="ascii")
@@ -66,7 +67,7 @@ class Cluster:
         done = subprocess.run(
             [str(self.program(program)), *arguments],
             cwd=self.place,
-            env={"PATH": os.environ["PATH"], "LC_ALL": "C", "PGPASSWORD": self.postgres._password},
+            env={"PATH": os.environ["PATH"], "LC_ALL": "C", "PGPASSWORD": self._password},
             capture_output=True,
             text=True,
             check=False,
