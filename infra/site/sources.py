@@ -13,8 +13,8 @@ from typing import Final
 from infra.local.home import PROJECT
 
 ROOTS: Final = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
-FOLDERS: Final = ("docs", "chaos", "loadtests")
-ALONG: Final = {".json", ".svg", ".png"}
+FOLDERS: Final = ("docs", "chaos", "examples", "loadtests")
+ALONG: Final = {".json", ".svg", ".png", ".sql"}
 
 CHAPTERS: Final[Mapping[str, Sequence[str]]] = {
     "Start": ("README", "docs/first-run", "docs/do-you-need-this", "docs/glossary"),
@@ -26,8 +26,8 @@ CHAPTERS: Final[Mapping[str, Sequence[str]]] = {
         "docs/checklist",
     ),
     "How to": ("docs/how-to/README", "docs/how-to/"),
-    "Adopt": ("docs/adopt/README", "docs/adopt/"),
-    "Run": ("docs/relay", "docs/engines", "docs/parking", "docs/replay", "docs/retention"),
+    "Adopt": ("docs/adopt/README", "docs/adopt/", "examples/"),
+    "Run": ("docs/relay", "docs/engines", "docs/parking", "docs/replay", "docs/retention", "docs/cluster"),
     "Prove": ("chaos/README", "chaos/", "docs/faults", "docs/reading-a-report", "docs/evidence-format", "loadtests/"),
     "Measured": ("docs/benchmarks/",),
     "Reference": ("docs/reference/README", "docs/reference/", "docs/contracts/README"),

@@ -24,7 +24,7 @@ from infra.local.home import PROJECT
 _BLOCK = re.compile(r"^```(?P<language>\w+)\n(?P<text>.*?)^```\s*?$", re.MULTILINE | re.DOTALL)
 _NEW = re.compile(r"New file `(?P<path>[^`]+)`")
 _EDIT = re.compile(r"[Ii]n `(?P<path>[^`]+)`, (?P<where>before|after|replace) `(?P<line>[^`]+)`:?$")
-_COPIED = ("chaos", "docs", "infra", "loadtests", "requirements", "services", "shared", "tests")
+_COPIED = ("chaos", "docs", "examples", "infra", "loadtests", "requirements", "services", "shared", "tests")
 _LONG = re.compile(r"-m (pytest|mypy)|make contracts")
 _SECONDS = 300
 
@@ -82,9 +82,8 @@ class Copy:
 
     def run(self, command: str) -> str:
         """Run a command as a reader would, with the packages of this environment, and return what it printed."""
-        python = f"{sys.executable}"
-        command = command.replace("make contracts", f"{python} -m infra.contracts")
-        command = command.replace(".venv/bin/python", python).replace(".venv/bin/once", f"{python} -m infra.cli")
+        command = command.replace("make contracts", ".venv/bin/python -m infra.contracts")
+        command = command.replace(".venv/bin/python", sys.executable)
         done = subprocess.run(
             ["bash", "-c", command],
             cwd=self.folder,

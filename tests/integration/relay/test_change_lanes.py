@@ -26,7 +26,14 @@ def change(tmp_path: Path, stack: LocalStack, outbox_url: str, monkeypatch: pyte
     address = make_url(outbox_url).set(drivername="postgresql").render_as_string(hide_password=False)
 
     def run(lanes: int) -> str:
-        options = ["--no-psqlrc", "--quiet", f"--set=lanes={lanes}", "--file=infra/postgres/change_lanes.sql", address]
+        options = [
+            "--no-psqlrc",
+            "--quiet",
+            "--set=ON_ERROR_STOP=1",
+            f"--set=lanes={lanes}",
+            "--file=infra/postgres/change_lanes.sql",
+            address,
+        ]
         done = subprocess.run([str(psql), *options], cwd=tmp_path, capture_output=True, text=True, check=False)
         assert (done.returncode == 0) == (not done.stderr), done.stderr
         if done.returncode == 0:
