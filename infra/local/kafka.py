@@ -241,6 +241,8 @@ def copies(nodes: int) -> dict[str, str]:
         "min.insync.replicas": insync,
         **{f"{topic}.replication.factor": str(nodes) for topic in internal},
         **{f"{topic}.min.isr": insync for topic in internal[1:]},
+        # A broker that is back leads its share again soon; the default is five minutes.
+        **({"leader.imbalance.check.interval.seconds": "10"} if nodes > 1 else {}),
     }
 
 
