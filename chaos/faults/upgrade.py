@@ -18,7 +18,7 @@ from infra.local.services import Program
 NEWER, OLDER = "urn:effectively-once:PaymentDeclined:2", "urn:effectively-once:PaymentDeclined:1"
 _WRITTEN: Final = "SELECT count(*) FROM outbox WHERE dataschema = %s"
 _IN_LOT: Final = "SELECT count(*) FROM inbox_parked WHERE state <> 'discarded'"
-PATIENCE_SECONDS: Final = 20.0
+PATIENCE_SECONDS: Final = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
