@@ -12,8 +12,8 @@ exclude_patterns: list[str] = []
 # GitHub's names for headings, so that one link works here and there.
 myst_heading_anchors = 5
 myst_enable_extensions: list[str] = []
-# A page may begin with a table of its own, and a reference page with a heading of any level.
-suppress_warnings = ["myst.header"]
+# A page may begin with a heading of any level; a block that its language's lexer does not take is shown plain.
+suppress_warnings = ["myst.header", "misc.highlighting_failure"]
 
 html_theme = "furo"
 html_title = "effectively-once"

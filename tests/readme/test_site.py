@@ -32,8 +32,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.mark.full
 @pytest.mark.timeout(240)
 def test_the_site_is_built_and_loads_nothing_from_elsewhere(site: Path) -> None:
-    """Any warning, such as a link to nowhere, would have stopped it. Seen red with a block in a language that it is
-    not in."""
+    """A link to nowhere would have stopped it. Seen red with a link to a heading that is not there."""
     pages = list(site.rglob("*.html"))
     assert len(pages) >= len(sources.documents())
     loaded = {url for page in pages for url in _LOADED.findall(page.read_text(encoding="utf-8"))}
