@@ -12,7 +12,7 @@ UNITS: Final = {"SECONDS": "seconds", "DAYS": "days", "BYTES": "bytes", "EVENTS"
 LOCAL: Final[Mapping[str, str]] = {
     "STACK": "`local` (default) or `compose`: on which stack `once` and `make` work",
     "ONCE_HOME": "folder for data, logs and passwords, on a local disk; default: `.once` in the project",
-    "ONCE_PROFILE": "containers: `cluster` for three brokers and a standby ([the cluster](../cluster.md)); default: `small`",
+    "ONCE_PROFILE": "containers: `cluster` or `small` ([the cluster](../cluster.md)); default: `small`",
     "ONCE_PORT_…": "a process's port, by its name in `once status`: `ONCE_PORT_ORDERS_API`; default: a free block",
     "ONCE_WHEELS": "set-up: folder with wheels, instead of a package index",
     "ONCE_JARS": "set-up: folder with Kafka's jars, instead of a repository",
