@@ -16,7 +16,8 @@ from pathlib import Path
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaException, Message, TopicPartition
 
-from chaos.history import Journal, LogRecord
+from chaos.history import LogRecord
+from chaos.journal import Journal
 
 POLL_SECONDS = 0.1
 BATCH = 500

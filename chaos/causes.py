@@ -13,7 +13,8 @@ from gettext import gettext as _
 from pathlib import Path
 
 from chaos import journal
-from chaos.history import Delivery, JournalReader
+from chaos.history import Delivery
+from chaos.journal import JournalReader
 
 Place = tuple[str, int, int]
 

@@ -20,7 +20,8 @@ from confluent_kafka import libversion
 from psycopg import sql
 from psycopg.rows import dict_row
 
-from chaos.history import Change, Delivery, Journal, OwnerMark, ProcessMark, write_rows
+from chaos.history import Change, Delivery, OwnerMark, ProcessMark, write_rows
+from chaos.journal import Journal
 from infra.kafka.marks import Marks
 from shared.kafka import producer_config
 

@@ -18,7 +18,8 @@ from pathlib import Path
 
 from chaos import intents, plan
 from chaos.client import Answer, Client
-from chaos.history import Intent, Journal, Result
+from chaos.history import Intent, Result
+from chaos.journal import Journal
 from chaos.load import Tally
 from chaos.plan import PlannedOrder, Shape
 from chaos.scenario import Workload

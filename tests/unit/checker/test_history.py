@@ -16,8 +16,6 @@ from chaos.history import (
     FaultMark,
     FaultPhase,
     Intent,
-    Journal,
-    JournalReader,
     LogRecord,
     Mail,
     Operation,
@@ -31,6 +29,7 @@ from chaos.history import (
     write_rows,
     write_run,
 )
+from chaos.journal import Journal, JournalReader
 
 AT = datetime(2026, 3, 1, 12, 0, tzinfo=UTC)
 
@@ -65,7 +64,7 @@ def test_a_killed_writer_leaves_all_its_whole_lines(tmp_path: Path) -> None:
     path = tmp_path / "mail.jsonl"
     code = (
         "import os, sys\nfrom pathlib import Path\nfrom datetime import UTC, datetime\n"
-        "from chaos.history import Journal, Mail\n"
+        "from chaos.history import Mail\nfrom chaos.journal import Journal\n"
         "journal = Journal(Path(sys.argv[1]))\n"
         "for n in range(50):\n"
         "    journal.append(Mail(at=datetime.now(UTC), message_id=str(n), recipient='r', sha256=''))\n"
