@@ -7,6 +7,7 @@ from dataclasses import replace
 from gettext import gettext as _
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryFile
 from types import FrameType
 
 import click
@@ -104,8 +105,14 @@ def soak(minutes: float, seed: int | None) -> None:
 
 @chaos.command()
 @click.argument("directory", type=click.Path(exists=True, file_okay=False, path_type=Path))
-def check(directory: Path) -> None:
-    """Judge the evidence in a directory again, also that of a run that was killed half-way."""
+@click.option("--into", type=click.Path(file_okay=False, path_type=Path), help="Where verdict and report go.")
+def check(directory: Path, into: Path | None) -> None:
+    """Judge the evidence in a directory again, also that of a run that was killed half-way.
+
+    It may be a run's directory, its evidence, or what another system has written (docs/evidence-format.md). Nothing is
+    written into the evidence: verdict and report go beside it.
+    """
+    directory = directory.resolve()
     evidence = directory if (directory / "run.json").exists() else directory / "evidence"
     if not evidence.is_dir():
         raise click.BadParameter(
@@ -113,7 +120,25 @@ def check(directory: Path) -> None:
                 folder=directory, runs=open_stack().home.runs
             )
         )
-    sys.exit(_judge(evidence, None).exit_code)
+    sys.exit(_judge(evidence, None, _writable(into or _beside(evidence))).exit_code)
+
+
+def _beside(evidence: Path) -> Path:
+    """Return the run's directory; for evidence by another name a folder of that name, since several may lie there."""
+    return evidence.parent if evidence.name == "evidence" else evidence.with_name(f"{evidence.name}-verdict")
+
+
+def _writable(directory: Path) -> Path:
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=directory):
+            return directory
+    except OSError as error:
+        raise click.UsageError(
+            _("The verdict cannot be written to {folder} ({reason}). Say --into with a folder of yours.").format(
+                folder=directory, reason=error.strerror
+            )
+        ) from None
 
 
 # For the other verbs that run scenarios
@@ -159,12 +184,12 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 def judge_and_show(finished: Finished) -> Verdict:
     for problem in finished.problems:
         out.print(Text(_("Trouble with a fault: {problem}").format(problem=problem), "bold red"))
-    return _judge(finished.evidence, finished)
+    return _judge(finished.evidence, finished, finished.directory)
 
 
-def _judge(evidence: Path, finished: Finished | None) -> Verdict:
-    verdict = judge_and_write(evidence, evidence.parent)
-    _report(verdict, evidence)
+def _judge(evidence: Path, finished: Finished | None, directory: Path) -> Verdict:
+    verdict = judge_and_write(evidence, directory)
+    _report(verdict, evidence, directory)
     try:
         by_cause = causes.count(evidence)
     except (OSError, ValueError):
@@ -173,10 +198,10 @@ def _judge(evidence: Path, finished: Finished | None) -> Verdict:
     return verdict
 
 
-def _report(verdict: Verdict, evidence: Path) -> None:
+def _report(verdict: Verdict, evidence: Path, directory: Path) -> None:
     """Write the page to look at. The verdict stands without it, so trouble with the page must not cost the verdict."""
     try:
-        path = report.write(verdict, evidence, evidence.parent)
+        path = report.write(verdict, evidence, directory)
     except Exception as error:  # noqa: BLE001 - whatever the evidence is like, its verdict comes first
         out.print(
             Text(_("The report could not be made ({error!r}); the verdict stands.").format(error=error), "yellow")

@@ -14,6 +14,8 @@ from pathlib import Path
 
 import pytest
 
+from infra.cli import COULD_NOT_RUN
+
 PROJECT = Path(__file__).parents[3]
 ORDER, EVENT, ISSUED, CONFIRMED, COMMAND = (f"0000000{n}-0000-4000-8000-000000000000" for n in range(1, 6))
 PLACED_SAYS = json.dumps({
@@ -141,11 +143,11 @@ def evidence(directory: Path) -> Path:
     return directory
 
 
-def check(directory: Path) -> tuple[int, str]:
+def check(directory: Path | str, *more: str, cwd: Path = PROJECT) -> tuple[int, str]:
     """Return exit code and words of ``once chaos check DIRECTORY``."""
     done = subprocess.run(
-        [sys.executable, "-m", "infra.cli", "chaos", "check", directory],
-        cwd=PROJECT, env={**os.environ, "PYTHONPATH": str(PROJECT)}, capture_output=True, text=True, check=False,
+        [sys.executable, "-m", "infra.cli", "chaos", "check", directory, *more],
+        cwd=cwd, env={**os.environ, "PYTHONPATH": str(PROJECT)}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     return done.returncode, done.stdout + done.stderr
 
@@ -197,3 +199,33 @@ def test_evidence_that_another_system_did_not_write_is_no_pass(tmp_path: Path) -
     code, words = check(directory)
 
     assert code == 2, words
+
+
+def test_nothing_is_written_into_evidence_and_two_verdicts_do_not_meet(tmp_path: Path) -> None:
+    """Evidence by a name of its own gets a folder of that name beside it, also when it is called `.` from within.
+
+    Seen red with the verdict in the evidence's parent: `.` was its own parent.
+    """
+    directory = evidence(tmp_path / "theirs")
+    before = sorted(directory.rglob("*"))
+
+    code, words = check(".", cwd=directory)
+
+    assert code == 0, words
+    assert sorted(directory.rglob("*")) == before
+    assert {path.name for path in (tmp_path / "theirs-verdict").iterdir()} >= {"verdict.json", "verdict.txt"}
+    assert not (tmp_path / "verdict.json").exists()
+
+
+def test_a_place_that_cannot_be_written_to_is_named_with_the_cure(tmp_path: Path) -> None:
+    """Where the verdict has no place, the words say which, and that --into takes another."""
+    directory = evidence(tmp_path / "theirs")
+    (tmp_path / "theirs-verdict").write_text("a file is in the way")
+
+    code, words = check(directory)
+    there, _words = check(directory, "--into", str(tmp_path / "mine"))
+
+    assert code == COULD_NOT_RUN
+    assert "--into" in words
+    assert there == 0
+    assert (tmp_path / "mine" / "verdict.json").exists()
