@@ -232,6 +232,11 @@ class Evidence:
         return {event.event_id: event for event in self.events}
 
     @cached_property
+    def event_at(self) -> dict[tuple[str, int], Event]:
+        """Database and id of an outbox row → its event."""
+        return {(event.database, event.id): event for event in self.events}
+
+    @cached_property
     def events_of_order(self) -> dict[str, list[Event]]:
         """The events of each order aggregate, as the outbox lists them."""
         return grouped((e for e in self.events if e.aggregate_type == "order"), AGGREGATE_ID)
@@ -243,6 +248,14 @@ class Evidence:
         deque(map(first.setdefault, map(EVENT_ID, self.copies), self.copies), maxlen=0)
         first.pop(None, None)
         return cast(dict[str, Copy], first)
+
+    def firsts(self, kind: str) -> list[Copy]:
+        """Return the first copies of all events of a type."""
+        return self._firsts_of_type.get(kind, [])
+
+    @cached_property
+    def _firsts_of_type(self) -> dict[str | None, list[Copy]]:
+        return grouped(self.first_copies.values(), attrgetter("type"))
 
     @cached_property
     def invoices_of(self) -> dict[str, list[Invoice]]:
@@ -286,16 +299,14 @@ class Evidence:
     def copies_of_topic(self) -> dict[str, list[Copy]]:
         return grouped(self.copies, attrgetter("topic"))
 
-    @cached_property
-    def inbox_copies(self) -> dict[str, list[Copy | None]]:
-        """By group, the first copy of the event of each of its inbox rows: None for one that never was in the log."""
-        first_copy = self.first_copies.get
-        return {group: [*map(first_copy, map(EVENT_ID, rows))] for group, rows in self.inbox_of.items()}
+    def inbox_rows(self, group: str) -> list[Applied]:
+        """Return what a group has taken; nothing for a group without an inbox."""
+        return self.inbox_of.get(group, [])
 
-    @cached_property
-    def applied_ids(self) -> dict[str, frozenset[str]]:
-        """By group, the events that its inbox names."""
-        return {group: frozenset(map(EVENT_ID, rows)) for group, rows in self.inbox_of.items()}
+    def taken(self, group: str) -> Iterator[tuple[Applied, Copy | None]]:
+        """Yield a group's inbox rows, each with the first copy of its event: None for one that was never in the log."""
+        rows = self.inbox_rows(group)
+        return zip(rows, map(self.first_copies.get, map(EVENT_ID, rows)), strict=True)
 
     @cached_property
     def unapplied(self) -> list[tuple[str, Copy]]:
@@ -307,7 +318,7 @@ class Evidence:
         committed = {(m.topic, m.partition): m.committed or 0 for m in self.marks if m.group == group}
         reported: set[str | None] = set()
         copies = [copy for topic in topics for copy in self.copies_of_topic.get(topic, ())]
-        for copy in outside(copies, EVENT_ID, self.applied_ids.get(group, frozenset())):
+        for copy in outside(copies, EVENT_ID, {*map(EVENT_ID, self.inbox_rows(group))}):
             if copy.offset >= committed.get((copy.topic, copy.partition), 0) or copy.event_id in reported:
                 continue
             if not set_aside.isdisjoint(((group, copy.event_id), (group, copy.spot))) or not poisoned.isdisjoint(

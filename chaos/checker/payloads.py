@@ -64,8 +64,9 @@ def _read(payloads: Sequence[str], pool: Pool) -> Iterable[Facts]:
         # As lines, so that an unfinished string cannot reach into the next payload.
         currencies, amounts, reasons, issued, placed, lines = SAID.columns("\n".join([*payloads, ""]).encode())
         days = [_day(*moments) for moments in zip(issued, placed, strict=True)]
-        told = (shared(currencies, pool), amounts, shared(reasons, pool), shared(days, pool))
-        facts = [*records(Facts, (*told, shared([*map(_lines, lines)], pool)))]
+        bought = [_lines(said) if said else () for said in lines]
+        told = (shared(currencies, pool), amounts, shared(reasons, pool), shared(days, pool), shared(bought, pool))
+        facts = [*records(Facts, told)]
     except (ValueError, KeyError, AttributeError, TypeError):
         facts = []
     return facts if len(facts) == len(payloads) else [_facts(_document(payload), pool) for payload in payloads]
@@ -91,7 +92,7 @@ def _day(issued_at: str | None, placed_at: str | None) -> str | None:
 
 
 def _lines(said: Any) -> tuple[tuple[str, int, int], ...]:
-    return tuple((line["sku"], line["quantity"], line["quantity"] * line["unit_price_minor"]) for line in said or ())
+    return tuple([(line["sku"], line["quantity"], line["quantity"] * line["unit_price_minor"]) for line in said or ()])
 
 
 def _document(payload: str) -> Any:

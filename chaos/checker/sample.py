@@ -29,27 +29,26 @@ BY_ORDER: Mapping[str, Callable[[Any], str | None]] = {
 
 def sample(evidence: Evidence) -> Evidence:
     """Return the evidence cut down to a few orders, table by table when asked for. What is missing stays missing."""
-    return Cut(evidence, _choose(evidence)).evidence
+    return Evidence(Cut(evidence, _choose(evidence)).table, evidence.run)
 
 
 class Cut:
-    """The tables of a few orders. `evidence` asks it for one table at a time."""
+    """The tables of a few orders. It does not know the evidence made of it: a cycle would keep both in memory."""
 
     def __init__(self, whole: Evidence, chosen: frozenset[str]) -> None:
         self._whole = whole
         self._chosen = chosen
-        self._by_something_else: Mapping[str, Callable[[list[Any]], list[Any]]] = {
-            "intents": self._intents, "mails": self._mails, "deliveries": self._deliveries,
-        }  # fmt: skip
-        self.evidence = Evidence(self._table, whole.run)
 
-    def _table(self, name: str) -> list[Any]:
+    def table(self, name: str) -> list[Any]:
         rows = self._whole.table(name)
         order_of = BY_ORDER.get(name)
         if order_of is not None:
             chosen = self._chosen
             return [row for row in rows if order_of(row) in chosen]
-        cut = self._by_something_else.get(name)
+        by_something_else: Mapping[str, Callable[[list[Any]], list[Any]]] = {
+            "intents": self._intents, "mails": self._mails, "deliveries": self._deliveries,
+        }  # fmt: skip
+        cut = by_something_else.get(name)
         return cut(rows) if cut else rows
 
     def _intents(self, intents: list[Intent]) -> list[Intent]:
@@ -59,14 +58,14 @@ class Cut:
     def _mails(self, mails: list[Mail]) -> list[Mail]:
         if not self._whole.has("events"):
             return mails
-        keys = {event.event_id for event in self.evidence.events}
+        keys = {event.event_id for event in self.table("events")}
         return [mail for mail in mails if mail.key in keys]
 
     def _deliveries(self, deliveries: list[Delivery]) -> list[Delivery]:
         if not self._whole.has("copies"):
             return deliveries
         offsets: dict[tuple[str, int], list[int]] = defaultdict(list)
-        for copy in self.evidence.copies:
+        for copy in self.table("copies"):
             offsets[copy.topic, copy.partition].append(copy.offset)
         for found in offsets.values():
             found.sort()

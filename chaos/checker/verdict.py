@@ -48,13 +48,17 @@ def judge(
     with _without_collector():
         if invariants is not INVARIANTS or not desks.is_large(directory, large_bytes):
             return judge_evidence(_open(directory), canaries, invariants)
-        evidence = _open(directory, desks.FIRST_OMITS)
-        canaries = canaries and evidence.run.canaries
-        second = [invariant for invariant in invariants if invariant.id in desks.SECOND]
-        first = [invariant for invariant in invariants if invariant.id not in desks.SECOND]
-        with desks.SecondDesk(directory, second, canaries) as desk:
-            answers = ask(evidence, first, canaries) + desk.answers()
-        return _sum_up(evidence, answers)
+        return _judge_at_two_desks(directory, canaries)
+
+
+def _judge_at_two_desks(directory: Path, canaries: bool) -> Verdict:
+    evidence = _open(directory, desks.FIRST_OMITS)
+    canaries = canaries and evidence.run.canaries
+    second = [invariant for invariant in INVARIANTS if invariant.id in desks.SECOND]
+    first = [invariant for invariant in INVARIANTS if invariant.id not in desks.SECOND]
+    with desks.SecondDesk(directory, second, canaries) as desk:
+        answers = ask(evidence, first, canaries) + desk.answers()
+    return _sum_up(evidence, answers)
 
 
 def judge_and_write(evidence: Path, directory: Path) -> Verdict:
@@ -134,7 +138,10 @@ def _refuse(missing: Unusable) -> Callable[[str], list[Any]]:
 
 @contextmanager
 def _without_collector() -> Iterator[None]:
-    """Millions of tuples without a cycle among them: looking for cycles would take as long as the judging."""
+    """Millions of tuples without a cycle among them: looking for cycles would take as long as the judging.
+
+    Whoever judges inside has to let go of the evidence there: the first look afterwards goes through what is left.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:

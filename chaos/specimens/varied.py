@@ -19,7 +19,7 @@ SHAPES = ("invoiced", "declined", "cancelled", "cancelled_early", "cancelled_dec
 CURRENCIES = ("EUR", "USD", "JPY", "KWD")
 EXPECT = {
     "duplicates": ["log", "deliveries"], "suppressed": True, "owner_change": ["billing"], "pending_pairs": 1,
-    "overlap": True, "progress": True, "recovery_seconds": 30, "fencing": True,
+    "overlap": True, "progress": True, "recovery_seconds": 30, "fencing": True, "longest_wait_seconds": 60,
     "operations": ["place", "cancel", "invoiced", "declined", "cancelled", "replayed"],
 }  # fmt: skip
 
@@ -48,7 +48,7 @@ class Varied(History):
         dice, steps = self.dice, [self._order(shape) for shape in SHAPES for _twice in range(2)]
         steps += [self._order(dice.choice(SHAPES)) for _more in range(dice.randint(0, 6))]
         steps += [self._repeated, self._answer_lost, self._never_arrived, self._refused, self._cancelled_perhaps]
-        unusual = [self._parked_by_the_relay, self._parked_by_consumers, self._replay, self._rewritten_intent]
+        unusual = [self.park_at_the_relay, self.set_unreadable_aside, self._replay, self._rewritten_intent]
         steps += dice.sample(unusual, dice.randint(0, len(unusual)))
         dice.shuffle(steps)
         # The fault comes while there is more to do, and what it did to its order is seen after it.
@@ -108,7 +108,7 @@ class Varied(History):
     def _replay(self) -> None:
         self.replay(self.dice.choice([*GROUPS]), generation=2)
 
-    def _parked_by_the_relay(self) -> None:
+    def park_at_the_relay(self) -> None:
         """Let the relay give up on an event that the scenario spoiled; its order gets no further."""
         spoiled = self.new_id()
         self.attempt(spoiled)
@@ -120,7 +120,7 @@ class Varied(History):
         self.run["expect"].setdefault("poisoned", []).append(event["event_id"])
         self.untold.add(spoiled)
 
-    def _parked_by_consumers(self) -> None:
+    def set_unreadable_aside(self) -> None:
         """Let every group set aside a message that nobody can read."""
         copy = self.publish(self.dice.choice([row for row in self.rows["db/orders/outbox"] if self._is_in_log(row)]))
         copy.update(event_id=None, type=None, aggregate_type=None, aggregate_id=None, aggregate_version=None)

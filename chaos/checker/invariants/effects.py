@@ -7,7 +7,7 @@ are normal and leave no row.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from gettext import gettext as _
 from itertools import pairwise
 from operator import attrgetter
@@ -16,20 +16,17 @@ from chaos.checker.evidence import Evidence
 from chaos.checker.finding import Counterexample
 from chaos.checker.invariants.log import place
 from chaos.checker.lines import Unusable
-from chaos.checker.records import Applied, Copy
-from chaos.checker.rows import AGGREGATE_ID, ORDER_ID, among, grouped, outside
+from chaos.checker.records import Applied
+from chaos.checker.rows import AGGREGATE_ID, EVENT_ID, ORDER_ID, among, grouped, outside
 
 
 def effect_order(evidence: Evidence) -> Iterator[Counterexample]:
     """S10: each group applies an aggregate's events in the order 1, 2, 3, ..."""
     require_provenance(evidence)
     poisoned = evidence.poisoned
-    aside = {event_id for _group, event_id in evidence.set_aside}
     for (group, topic, aggregate_id), rows in _not_obviously_in_order(evidence.inbox).items():
-        if aggregate_id in poisoned or any(row.event_id in aside for row in rows):
-            continue
         problem = _disorder(rows)
-        if problem:
+        if problem and aggregate_id not in poisoned:
             yield Counterexample(
                 _("group {group} applied the events of {aggregate} from {topic} out of order: {problem}").format(
                     group=group, aggregate=aggregate_id, topic=topic, problem=problem
@@ -90,7 +87,9 @@ def require_provenance(evidence: Evidence) -> None:
     for group in evidence.run.groups:
         if group not in evidence.inbox_of and any(mark.committed for mark in evidence.marks if mark.group == group):
             raise Unusable(
-                f"group {group} has consumed messages and keeps no inbox: how it applied them is not recorded"
+                _("group {group} has consumed messages and keeps no inbox: how it applied them is not recorded").format(
+                    group=group
+                )
             )
 
 
@@ -98,14 +97,13 @@ def placed_has_outcome(evidence: Evidence) -> Iterator[Counterexample]:
     """S12: every placed order in the log was invoiced or declined, or its event stands in an excused parked entry."""
     outcomes = evidence.invoices_of.keys() | {bill.order_id for bill in evidence.bills if bill.state == "declined"}
     poisoned = evidence.poisoned
-    for copy in outside([*evidence.first_copies.values()], AGGREGATE_ID, outcomes):
-        if copy.type != "OrderPlaced" or not poisoned.isdisjoint((copy.aggregate_id, copy.spot)):
-            continue
-        yield Counterexample(
-            _("{copy} was never billed: no invoice, no refusal").format(copy=place(copy)),
-            copy.aggregate_id,
-            copy.event_id,
-        )
+    for copy in outside(evidence.firsts("OrderPlaced"), AGGREGATE_ID, outcomes):
+        if poisoned.isdisjoint((copy.aggregate_id, copy.spot)):
+            yield Counterexample(
+                _("{copy} was never billed: no invoice, no refusal").format(copy=place(copy)),
+                copy.aggregate_id,
+                copy.event_id,
+            )
 
 
 def inbox_is_effect(evidence: Evidence) -> Iterator[Counterexample]:
@@ -130,22 +128,27 @@ def _consumed_is_in_inbox(evidence: Evidence) -> Iterator[Counterexample]:
 
 def _inbox_is_in_log(evidence: Evidence) -> Iterator[Counterexample]:
     for group, rows in evidence.inbox_of.items():
-        if len(evidence.applied_ids[group]) < len(rows) or not all(evidence.inbox_copies[group]):
-            yield from _strangers_and_doubles(group, rows, evidence.first_copies)
+        for row in outside(rows, EVENT_ID, evidence.first_copies):
+            yield Counterexample(
+                _("the inbox of {group} has an event that is not in the log: {event}").format(
+                    group=group, event=row.event_id
+                ),
+                row.aggregate_id,
+                row.event_id,
+            )
+        for row in _of_doubled_events(rows):
+            yield Counterexample(
+                _("the inbox of {group} has the event {event} twice").format(group=group, event=row.event_id),
+                row.aggregate_id,
+                row.event_id,
+            )
 
 
-def _strangers_and_doubles(
-    group: str, rows: Iterable[Applied], first_copies: Mapping[str, Copy]
-) -> Iterator[Counterexample]:
-    stranger = _("the inbox of {group} has an event that is not in the log: {event}")
-    double = _("the inbox of {group} has the event {event} twice")
-    seen: set[str] = set()
-    for row in rows:
-        known = row.event_id in first_copies
-        if not known or row.event_id in seen:
-            sentence = double if known else stranger
-            yield Counterexample(sentence.format(group=group, event=row.event_id), row.aggregate_id, row.event_id)
-        seen.add(row.event_id)
+def _of_doubled_events(rows: list[Applied]) -> Iterable[Applied]:
+    """Return a row of each event that has more than one."""
+    times = Counter(map(EVENT_ID, rows))
+    doubled = {event_id for event_id, count in times.items() if count > 1}
+    return {row.event_id: row for row in among(rows, EVENT_ID, doubled)}.values()
 
 
 def _billing_effects(evidence: Evidence) -> Iterator[Counterexample]:
@@ -153,45 +156,32 @@ def _billing_effects(evidence: Evidence) -> Iterator[Counterexample]:
         return
     answered = Counter(map(ORDER_ID, evidence.invoices))
     answered.update({bill.order_id for bill in evidence.bills if bill.state == "declined"})
-    placed = [row.aggregate_id for row in _taken(evidence, "billing", "OrderPlaced")]
-    for order_id, rows, effects in _unequal(evidence, "OrderPlaced", Counter(placed), answered):
-        yield _mismatch(order_id, _("placed orders taken"), rows, _("invoices or refusals"), effects)
-    cancelled = among([*_taken(evidence, "billing", "OrderCancelled")], AGGREGATE_ID, evidence.invoices_of)
-    credited = Counter(map(ORDER_ID, evidence.credit_notes))
-    for order_id, rows, effects in _unequal(
-        evidence, "OrderCancelled", Counter(map(AGGREGATE_ID, cancelled)), credited
-    ):
-        yield _mismatch(order_id, _("cancellations taken"), rows, _("credit notes"), effects)
+    placed = Counter(map(AGGREGATE_ID, _taken(evidence, "billing", "OrderPlaced")))
+    for order_id in _unequal(placed, answered):
+        yield Counterexample(
+            _("billing, order {order}: {rows} placed orders taken by the inbox, {effects} invoices or refusals").format(
+                order=order_id, rows=placed[order_id], effects=answered[order_id]
+            ),
+            order_id,
+        )
+    taken = among([*_taken(evidence, "billing", "OrderCancelled")], AGGREGATE_ID, evidence.invoices_of)
+    cancelled, credited = Counter(map(AGGREGATE_ID, taken)), Counter(map(ORDER_ID, evidence.credit_notes))
+    for order_id in _unequal(cancelled, credited):
+        yield Counterexample(
+            _("billing, order {order}: {rows} cancellations taken by the inbox, {effects} credit notes").format(
+                order=order_id, rows=cancelled[order_id], effects=credited[order_id]
+            ),
+            order_id,
+        )
 
 
-def _unequal(evidence: Evidence, kind: str, taken: Counter[str], made: Counter[str]) -> Iterator[tuple[str, int, int]]:
-    """Yield order, inbox rows and effects where they are not as many, unless the rows only mark parked messages."""
-    if dict.__eq__(taken, made):
-        return
-    rows_of = grouped(_taken(evidence, "billing", kind), AGGREGATE_ID)
-    for order_id in taken.keys() | made.keys():
-        if taken[order_id] != made[order_id] and not _all_aside(rows_of.get(order_id, ()), evidence.set_aside):
-            yield order_id, taken[order_id], made[order_id]
-
-
-def _all_aside(rows: Collection[Applied], set_aside: frozenset[tuple[str, str]]) -> bool:
-    """Say whether these rows only mark messages that were parked: seen, and without an effect."""
-    return bool(rows) and all((row.group, row.event_id) in set_aside for row in rows)
+def _unequal(taken: Counter[str], made: Counter[str]) -> Iterable[str]:
+    return dict.fromkeys(order_id for order_id, _count in taken.items() ^ made.items())
 
 
 def _taken(evidence: Evidence, group: str, kind: str) -> Iterator[Applied]:
     """Yield the inbox rows of a group for one type of event."""
-    rows, copies = evidence.inbox_of.get(group, ()), evidence.inbox_copies.get(group, ())
-    return (row for row, copy in zip(rows, copies, strict=True) if copy and copy.type == kind)
-
-
-def _mismatch(order_id: str, taken: str, rows: int, made: str, effects: int) -> Counterexample:
-    return Counterexample(
-        _("billing, order {order}: {rows} {taken} by the inbox, {effects} {made}").format(
-            order=order_id, rows=rows, taken=taken, effects=effects, made=made
-        ),
-        order_id,
-    )
+    return (row for row, copy in evidence.taken(group) if copy and copy.type == kind)
 
 
 def _orders_effects(evidence: Evidence) -> Iterator[Counterexample]:
@@ -199,15 +189,12 @@ def _orders_effects(evidence: Evidence) -> Iterator[Counterexample]:
     if "orders" not in evidence.run.groups:
         return
     still_placed = {order.order_id for order in evidence.orders if order.state == "placed"}
-    for row in among(evidence.inbox_of.get("orders", ()), AGGREGATE_ID, still_placed):
-        if ("orders", row.event_id) not in evidence.set_aside:
-            yield Counterexample(
-                _("orders has taken the outcome of order {order}, and it is still placed").format(
-                    order=row.aggregate_id
-                ),
-                row.aggregate_id,
-                row.event_id,
-            )
+    for row in among(evidence.inbox_rows("orders"), AGGREGATE_ID, still_placed):
+        yield Counterexample(
+            _("orders has taken the outcome of order {order}, and it is still placed").format(order=row.aggregate_id),
+            row.aggregate_id,
+            row.event_id,
+        )
 
 
 def _analytics_effects(evidence: Evidence) -> Iterator[Counterexample]:
@@ -255,7 +242,7 @@ def parked_is_not_applied(evidence: Evidence) -> Iterator[Counterexample]:
                 invoice.order_id,
                 message.event_id,
             )
-        elif message.event_id in evidence.applied_ids.get(message.consumer, ()):
+        elif message.event_id in map(EVENT_ID, evidence.inbox_rows(message.consumer)):
             yield Counterexample(
                 _("event {event} is parked at {group}, whose inbox says that it had its effect").format(
                     event=message.event_id, group=message.consumer
@@ -268,10 +255,11 @@ def parked_is_not_applied(evidence: Evidence) -> Iterator[Counterexample]:
 def only_poison_is_parked(evidence: Evidence) -> Iterator[Counterexample]:
     """S25: nothing is parked that the scenario did not spoil on purpose."""
     poisoned = evidence.poisoned
-    rows = {(row.database, row.outbox_id): row for row in evidence.parked_rows}
-    for event in evidence.events if rows else ():
-        row = rows.pop((event.database, event.id), None)
-        if row and poisoned.isdisjoint((event.event_id, event.aggregate_id)):
+    for row in evidence.parked_rows:
+        event = evidence.event_at.get((row.database, row.outbox_id))
+        if event is None:
+            yield Counterexample(_("row {row} is parked, and the outbox does not have it").format(row=row.outbox_id))
+        elif poisoned.isdisjoint((event.event_id, event.aggregate_id)):
             yield Counterexample(
                 _("the relay has {event} {state}, and the scenario did not spoil it: {error}").format(
                     event=f"{event.type} v{event.version}", state=row.state, error=row.last_error
@@ -279,10 +267,8 @@ def only_poison_is_parked(evidence: Evidence) -> Iterator[Counterexample]:
                 event.aggregate_id,
                 event.event_id,
             )
-    for row in rows.values():
-        yield Counterexample(_("row {row} is parked, and the outbox does not have it").format(row=row.outbox_id))
     for message in evidence.parked_messages:
-        event_of = evidence.event_of.get(message.event_id or "")
+        event_of = evidence.event_of.get(str(message.event_id))
         aggregate_id = event_of.aggregate_id if event_of else None
         if poisoned.isdisjoint((message.event_id, aggregate_id, message.spot)):
             yield Counterexample(

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from gettext import gettext as _
 
 from chaos.checker.evidence import Evidence
 from chaos.checker.finding import Counterexample, NotApplicable
 from chaos.checker.invariants.log import name
-from chaos.checker.records import Intent, Mark
+from chaos.checker.records import Copy, Intent, Mark
 from chaos.checker.recovery import healed_at, owed, when
-from chaos.checker.rows import EVENT_ID, outside
+from chaos.checker.rows import EVENT_ID, among, outside
 
 _SERVER_ERROR = 500
 
@@ -33,7 +33,7 @@ def nothing_behind(evidence: Evidence) -> Iterator[Counterexample]:
             if not any(mark.topic == topic for mark in marks):
                 yield Counterexample(_("group {group} knows nothing of {topic}").format(group=group, topic=topic))
         for mark in marks:
-            behind = mark.end - max(mark.low, mark.committed or 0)
+            behind = mark.end - max(mark.low, mark.committed or mark.low)
             if behind > 0:
                 yield Counterexample(
                     _("group {group} is {behind} messages behind on {place}").format(
@@ -79,17 +79,20 @@ def progress_under_faults(evidence: Evidence) -> Iterator[Counterexample]:
 
 def _waited_longer(evidence: Evidence, bound: float, first: float, last: float) -> Iterator[Counterexample]:
     """What came into the log between two moments and was not applied by a group within the bound."""
-    for applied in evidence.inbox:
-        copy = evidence.first_copies.get(applied.event_id)
-        if copy is None or copy.timestamp is None or not first <= when(copy.timestamp) <= last:
-            continue
-        if (waited := when(applied.applied_at) - when(copy.timestamp)) > bound:
+    came = {copy.event_id: copy for copy in _within(evidence.first_copies.values(), first, last)}
+    for applied in among(evidence.inbox, EVENT_ID, came):
+        copy = came[applied.event_id]
+        if (waited := when(applied.applied_at) - when(str(copy.timestamp))) > bound:
             sentence = _("{event} waited {waited:.1f} s at {spot} for group {group}; the bound is {bound} s")
             yield Counterexample(
                 sentence.format(event=copy.type, waited=waited, spot=copy.spot, group=applied.group, bound=bound),
                 applied.aggregate_id,
                 applied.event_id,
             )
+
+
+def _within(copies: Iterable[Copy], first: float, last: float) -> Iterator[Copy]:
+    return (copy for copy in copies if copy.timestamp is not None and first <= when(copy.timestamp) <= last)
 
 
 def _answered_later(evidence: Evidence, patience: float, first: float, last: float) -> Iterator[Counterexample]:

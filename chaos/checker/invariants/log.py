@@ -26,7 +26,11 @@ def settled_is_in_log(evidence: Evidence) -> Iterator[Counterexample]:
             continue
         position = positions.get((event.database, event.destination, event.lane))
         if position is None:
-            raise Unusable(f"the {event.database} database has no relay position for lane {event.lane}")
+            raise Unusable(
+                _("the {database} database has no relay position for lane {lane}").format(
+                    database=event.database, lane=event.lane
+                )
+            )
         if position.settled(event):
             yield Counterexample(
                 _("the relay has settled {event}, and it is not in the log").format(event=name(event)),
@@ -50,9 +54,9 @@ def immutable(evidence: Evidence) -> Iterator[Counterexample]:
     """S07: every copy of an event says the same, byte for byte, as when it was written."""
     as_written: dict[str, Event | Copy] = {**evidence.first_copies, **evidence.event_of}
     copies = [copy for copy in evidence.copies if copy.event_id is not None]
-    written = [*map(as_written.__getitem__, map(EVENT_ID, copies))]
-    differ = map(ne, map(CONTENT, copies), map(CONTENT, written))
-    for copy, original in compress(zip(copies, written, strict=True), differ):
+    written = map(as_written.__getitem__, map(EVENT_ID, copies))
+    for copy in compress(copies, map(ne, map(CONTENT, copies), map(CONTENT, written))):
+        original = as_written[str(copy.event_id)]
         yield Counterexample(
             _("{copy} differs from the event as it was written ({differs})").format(
                 copy=place(copy), differs=_difference(copy, original)

@@ -7,26 +7,36 @@ hide errors that cancel each other out, so S14 looks at every single amount.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from gettext import gettext as _
+from itertools import compress
+from operator import attrgetter, ne
+from typing import Any, TypeVar
 
 from chaos.checker.evidence import Evidence
 from chaos.checker.finding import Counterexample
-from chaos.checker.records import Copy, CreditNote, Facts, Invoice, Mail
+from chaos.checker.records import Copy, CreditNote, Invoice, Mail
+from chaos.checker.rows import AGGREGATE_ID, ORDER_ID, among
 
 Money = tuple[int | None, str | None]
+Statement = tuple[str | None, Money]
+R = TypeVar("R")
+ORDER, PAYMENT = "order", "payment"
+
+MONEY: Callable[[Any], Money] = attrgetter("amount_minor", "currency")
+TOLD: Callable[[Any], Money] = attrgetter("facts.amount_minor", "facts.currency")
 
 
 def one_invoice_per_order(evidence: Evidence) -> Iterator[Counterexample]:
     """S11: an order has at most one invoice."""
     for order_id, invoices in evidence.invoices_of.items():
-        if len(invoices) > 1:
+        for again in invoices[1:]:
             yield Counterexample(
                 _("order {order} was invoiced {count} times: {numbers}").format(
                     order=order_id, count=len(invoices), numbers=", ".join(i.number for i in invoices)
                 ),
                 order_id,
-                invoices[0].event_id,
+                again.event_id,
             )
 
 
@@ -55,57 +65,59 @@ def no_phantom_invoice(evidence: Evidence) -> Iterator[Counterexample]:
 
 def amounts_agree(evidence: Evidence) -> Iterator[Counterexample]:
     """S14: order, event, payment, invoice and credit note of an order say the same amount and currency."""
-    said: dict[str, tuple[str, Money]] = {
-        order.order_id: ("order", (order.amount_minor, order.currency)) for order in evidence.orders
-    }
-    yield from _disagree(said, ((c.aggregate_id, c.type or "?", _money(c.facts)) for c in _telling(evidence)))
-    yield from _disagree(said, ((p.order_id, "payment", (p.amount_minor, p.currency)) for p in evidence.payments))
-    yield from _disagree(said, ((i.order_id, i.number, (i.amount_minor, i.currency)) for i in evidence.invoices))
-    yield from _disagree(said, ((n.order_id, n.number, (n.amount_minor, n.currency)) for n in evidence.credit_notes))
+    ordered = {order.order_id: MONEY(order) for order in evidence.orders}
+    said: dict[str, Statement] = {}
+    copies = _unlike([*evidence.first_copies.values()], AGGREGATE_ID, TOLD, ordered)
+    telling = (
+        (c.aggregate_id, c.type, TOLD(c))
+        for c in copies
+        if c.aggregate_id is not None and c.facts.amount_minor is not None
+    )
+    yield from _disagree(ordered, said, telling)
+    payments = _unlike(evidence.payments, ORDER_ID, MONEY, ordered)
+    yield from _disagree(ordered, said, ((p.order_id, PAYMENT, MONEY(p)) for p in payments))
+    papers: list[Invoice | CreditNote] = [*evidence.invoices, *evidence.credit_notes]
+    unlike = _unlike(papers, ORDER_ID, MONEY, ordered)
+    yield from _disagree(ordered, said, ((p.order_id, p.number, MONEY(p)) for p in unlike))
 
 
-def _telling(evidence: Evidence) -> Iterator[Copy]:
-    return (copy for copy in evidence.first_copies.values() if copy.facts.amount_minor is not None)
-
-
-def _money(facts: Facts) -> Money:
-    return facts.amount_minor, facts.currency
+def _unlike(
+    rows: Sequence[R], order_of: Callable[[Any], Any], money: Callable[[Any], Money], ordered: Mapping[str, Money]
+) -> Iterator[R]:
+    """Yield the rows that do not say what their order says; nearly all do."""
+    return compress(rows, map(ne, map(money, rows), map(ordered.get, map(order_of, rows))))
 
 
 def _disagree(
-    said: dict[str, tuple[str, Money]], statements: Iterable[tuple[str | None, str, Money]]
+    ordered: Mapping[str, Money],
+    said: dict[str, Statement],
+    statements: Iterable[tuple[str, str | None, Money]],
 ) -> Iterator[Counterexample]:
     """Yield each statement that differs from what was first said of its order; orders nobody placed are S13's."""
     for order_id, who, money in statements:
-        if order_id is None:
-            continue
-        source, first = said.setdefault(order_id, (who, money))
+        known = ordered.get(order_id)
+        source, first = (ORDER, known) if known else said.setdefault(order_id, (who, money))
         if money != first:
             yield Counterexample(
                 _("order {order}: {source} says {expected}, {who} says {found}").format(
-                    order=order_id, source=source, expected=_text(first), who=who, found=_text(money)
+                    order=order_id,
+                    source=source,
+                    expected=f"{first[0]} {first[1]}",
+                    who=who,
+                    found=f"{money[0]} {money[1]}",
                 ),
                 order_id,
             )
-
-
-def _text(money: Money) -> str:
-    return f"{money[0]} {money[1]}"
 
 
 def conserved(evidence: Evidence) -> Iterator[Counterexample]:
     """S15: per currency, what was ordered is what was invoiced or refused, and what was taken back was credited."""
     poisoned = evidence.poisoned
     ordered, billed, taken_back, credited = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
-    invoices = evidence.invoices_of
-    for copy in evidence.first_copies.values():
-        currency, amount = copy.facts.currency, copy.facts.amount_minor
-        if currency is None or amount is None or not poisoned.isdisjoint((copy.aggregate_id, copy.spot)):
-            continue
-        if copy.type == "OrderPlaced":
-            ordered[currency] += amount
-        elif copy.type == "OrderCancelled" and copy.aggregate_id in invoices:
-            taken_back[currency] += amount
+    for copy in evidence.firsts("OrderPlaced"):
+        _add(copy, ordered, poisoned)
+    for copy in among(evidence.firsts("OrderCancelled"), AGGREGATE_ID, evidence.invoices_of):
+        _add(copy, taken_back, poisoned)
     for bill in evidence.bills:
         if bill.state == "declined" and bill.order_id not in poisoned:
             billed[bill.currency] += bill.amount_minor
@@ -114,6 +126,12 @@ def conserved(evidence: Evidence) -> Iterator[Counterexample]:
             sums[row.currency] += row.amount_minor
     yield from _unequal_sums(ordered, billed, _("ordered"), _("invoiced or refused"))
     yield from _unequal_sums(taken_back, credited, _("cancelled after invoicing"), _("credited"))
+
+
+def _add(copy: Copy, sums: Counter[str], poisoned: frozenset[str]) -> None:
+    currency, amount = copy.facts.currency, copy.facts.amount_minor
+    if currency is not None and amount is not None and poisoned.isdisjoint((copy.aggregate_id, copy.spot)):
+        sums[currency] += amount
 
 
 def _honest(
@@ -150,29 +168,29 @@ def _faults_of(
     key: tuple[str, int], papers: list[Invoice | CreditNote], counters: list[int]
 ) -> Iterator[Counterexample]:
     expected = 1
-    title = f"{key[0]} {key[1]}"
+    series, year = key
     for paper in sorted(papers, key=lambda p: p.sequence):
         if paper.sequence < expected:
             yield Counterexample(_("number {number} was given twice").format(number=paper.number), paper.order_id)
         elif paper.sequence > expected:
             yield Counterexample(
-                _("series {title} jumps from {before} to {after}").format(
-                    title=title, before=expected - 1, after=paper.sequence
+                _("series {series} {year} jumps from {before} to {after}").format(
+                    series=series, year=year, before=expected - 1, after=paper.sequence
                 ),
                 paper.order_id,
             )
         if not paper.number.endswith(f"{paper.year}-{paper.sequence:06d}"):
             yield Counterexample(
-                _("number {number} is not number {sequence} of {title}").format(
-                    number=paper.number, sequence=paper.sequence, title=title
+                _("number {number} is not number {sequence} of {series} {year}").format(
+                    number=paper.number, sequence=paper.sequence, series=series, year=year
                 ),
                 paper.order_id,
             )
         expected = max(expected, paper.sequence + 1)
     if counters != [expected]:
         yield Counterexample(
-            _("the counter of series {title} stands at {counter}, and the last number given is {last}").format(
-                title=title, counter=", ".join(map(str, counters)) or None, last=expected - 1
+            _("the counter of series {series} {year} stands at {counter}, and the last number given is {last}").format(
+                series=series, year=year, counter=", ".join(map(str, counters)) or None, last=expected - 1
             )
         )
 
@@ -200,21 +218,26 @@ def _mails_per_order(
 ) -> Iterator[Counterexample]:
     for order_id in invoices:
         keys = mails.get(order_id, {})
-        if len(keys) != 1:
-            sentence = _("order {order} was invoiced, and {count} different invoice mails arrived for it")
-            if not keys:
-                sentence = _("order {order} was invoiced, and no invoice mail arrived for it")
-            yield Counterexample(sentence.format(order=order_id, count=len(keys)), order_id)
-            continue
-        (mail,) = keys.values()
-        numbers = {invoice.number for invoice in invoices[order_id]}
-        if mail.invoice_number is not None and mail.invoice_number not in numbers:
+        if not keys:
             yield Counterexample(
-                _("the mail for order {order} speaks of invoice {said}, which is not its own").format(
-                    order=order_id, said=mail.invoice_number
+                _("order {order} was invoiced, and no invoice mail arrived for it").format(order=order_id), order_id
+            )
+        elif len(keys) > 1:
+            yield Counterexample(
+                _("order {order} was invoiced, and {count} different invoice mails arrived for it").format(
+                    order=order_id, count=len(keys)
                 ),
                 order_id,
             )
+        numbers = {invoice.number for invoice in invoices[order_id]}
+        for mail in keys.values():
+            if mail.invoice_number is not None and mail.invoice_number not in numbers:
+                yield Counterexample(
+                    _("a mail for order {order} speaks of invoice {said}, which is not its own").format(
+                        order=order_id, said=mail.invoice_number
+                    ),
+                    order_id,
+                )
     for order in mails.keys() - invoices.keys():
         yield Counterexample(
             _("an invoice mail arrived for order {order}, which has no invoice").format(order=order), order

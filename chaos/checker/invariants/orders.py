@@ -6,13 +6,14 @@ happened or not, so it is never held against the system.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from gettext import gettext as _
 
 from chaos.checker.evidence import Evidence
 from chaos.checker.finding import Counterexample
-from chaos.checker.records import CreditNote, IdempotencyKey, Intent, Invoice, Order
+from chaos.checker.records import CreditNote, Intent, Invoice, Order
+from chaos.checker.rows import ORDER_ID, outside
 
 INVOICED, DECLINED, CANCELLED = "invoiced", "declined", "cancelled"
 
@@ -50,28 +51,32 @@ class Ends:
             return _("order {order} should have ended {allowed}, but: {found}").format(
                 order=order_id, allowed=_(" or ").join(sorted(allowed)), found=describe(order, invoices, notes)
             )
-        return _wrong_money(order_id, attempts, [*invoices, *notes])
+        return _wrong_money(attempts, [*invoices, *notes])
 
 
-def _wrong_money(order_id: str, attempts: list[Intent], papers: Iterable[Invoice | CreditNote]) -> str | None:
-    placed = (a for a in attempts if a.op == "place" and a.result == "ok")
-    intended = next(((a.amount_minor, a.currency) for a in placed), None)
-    for paper in papers:
-        if intended and (paper.amount_minor, paper.currency) != intended:
-            return _("order {order} was for {intended}, but {number} says {said}").format(
-                order=order_id,
-                intended=f"{intended[0]} {intended[1]}",
-                number=paper.number,
-                said=f"{paper.amount_minor} {paper.currency}",
-            )
+def _wrong_money(attempts: list[Intent], papers: Iterable[Invoice | CreditNote]) -> str | None:
+    for attempt in accepted(attempts):
+        intended = attempt.amount_minor, attempt.currency
+        for paper in papers:
+            if (paper.amount_minor, paper.currency) != intended:
+                return _("order {order} was for {intended}, but {number} says {said}").format(
+                    order=attempt.order_id,
+                    intended=f"{intended[0]} {intended[1]}",
+                    number=paper.number,
+                    said=f"{paper.amount_minor} {paper.currency}",
+                )
     return None
 
 
-def accepted_as(attempts: list[Intent]) -> str | None:
+def accepted(attempts: Iterable[Intent]) -> Iterator[Intent]:
+    """Yield the attempts to place an order that are known to have succeeded."""
+    return (a for a in attempts if a.op == "place" and a.result == "ok" and a.order_id)
+
+
+def accepted_as(attempts: Iterable[Intent]) -> str | None:
     """Return the id under which an order was accepted, None when no attempt to place it is known to have succeeded."""
-    for attempt in attempts:
-        if attempt.op == "place" and attempt.result == "ok" and attempt.order_id:
-            return attempt.order_id
+    for attempt in accepted(attempts):
+        return attempt.order_id
     return None
 
 
@@ -126,29 +131,6 @@ def no_lost_order(evidence: Evidence) -> Iterator[Counterexample]:
             )
 
 
-@dataclass(frozen=True, slots=True)
-class Attempts:
-    """What the client's journal knows of the places from which an order may have come."""
-
-    ids: frozenset[str]
-    results_of_key: dict[tuple[str, str], set[str]]
-
-    @classmethod
-    def of(cls, intents: Iterable[Intent]) -> Attempts:
-        places = [a for a in intents if a.op == "place"]
-        results: dict[tuple[str, str], set[str]] = {}
-        for attempt in places:
-            if attempt.key is not None:
-                results.setdefault((attempt.customer_id, attempt.key), set()).add(attempt.result)
-        ids = frozenset(a.order_id for a in places if a.order_id is not None and a.result != "fail")
-        return cls(ids, results)
-
-    def results(self, order: Order, key: IdempotencyKey | None) -> set[str]:
-        """Return the results of all attempts that may have made this order."""
-        known = {"ok"} if order.order_id in self.ids else set()
-        return known | self.results_of_key.get((key.customer_id, key.key), set()) if key else known
-
-
 def refused_left_nothing(evidence: Evidence) -> Iterator[Counterexample]:
     """S02: an order that was definitely refused does not exist."""
     yield from _orders_whose_attempts(
@@ -162,11 +144,29 @@ def no_phantom_order(evidence: Evidence) -> Iterator[Counterexample]:
 
 
 def _orders_whose_attempts(evidence: Evidence, results: set[str], sentence: str) -> Iterator[Counterexample]:
-    attempts = Attempts.of(evidence.intents)
-    keys = {key.order_id: key for key in evidence.keys}
-    for order in evidence.orders:
-        if order.order_id not in attempts.ids and attempts.results(order, keys.get(order.order_id)) == results:
+    unnamed = [*outside(evidence.orders, ORDER_ID, _named(evidence.intents))]
+    if not unnamed:
+        return
+    results_of, key_of = _results_of_keys(evidence.intents), {key.order_id: key for key in evidence.keys}
+    for order in unnamed:
+        key = key_of.get(order.order_id)
+        found = results_of.get((key.customer_id, key.key), set()) if key else set()
+        if found == results:
             yield Counterexample(sentence.format(order=order.order_id), order.order_id)
+
+
+def _named(intents: Iterable[Intent]) -> frozenset[str | None]:
+    """Return the orders that an attempt to place one was answered with, unless the answer was no."""
+    return frozenset(a.order_id for a in intents if a.op == "place" and a.result != "fail")
+
+
+def _results_of_keys(intents: Iterable[Intent]) -> dict[tuple[str, str | None], set[str]]:
+    """Return the results of all attempts to place an order under a key, for each customer's keys."""
+    results: dict[tuple[str, str | None], set[str]] = defaultdict(set)
+    for attempt in intents:
+        if attempt.op == "place":
+            results[attempt.customer_id, attempt.key].add(attempt.result)
+    return results
 
 
 def outbox_atomic(evidence: Evidence) -> Iterator[Counterexample]:
@@ -205,17 +205,24 @@ def saga_ends(evidence: Evidence) -> Iterator[Counterexample]:
 
 def one_order_per_key(evidence: Evidence) -> Iterator[Counterexample]:
     """S24: an idempotency key stands for one order, and every answer to it names that order."""
-    named: dict[tuple[str, str], dict[str, None]] = {}
-    for row in evidence.keys:
-        named.setdefault((row.customer_id, row.key), {})[row.order_id] = None
+    first: dict[tuple[str, str], str] = {}
+    others: dict[tuple[str, str], list[str]] = defaultdict(list)
+    for customer, key, order_id in _answers(evidence):
+        if first.setdefault((customer, key), order_id) != order_id:
+            others[customer, key].append(order_id)
+    for (customer, key), more in others.items():
+        orders = dict.fromkeys([first[customer, key], *more])
+        yield Counterexample(
+            _("the key {key} of customer {customer} stands for {count} orders: {orders}").format(
+                key=key, customer=customer, count=len(orders), orders=", ".join(orders)
+            ),
+            first[customer, key],
+        )
+
+
+def _answers(evidence: Evidence) -> Iterator[tuple[str, str, str]]:
+    """Yield customer, key and the order that it stands for, by the database and by each answer."""
+    yield from evidence.keys
     for attempt in evidence.intents:
         if attempt.op == "place" and attempt.result == "ok" and attempt.key and attempt.order_id:
-            named.setdefault((attempt.customer_id, attempt.key), {})[attempt.order_id] = None
-    for (customer, key), orders in named.items():
-        if len(orders) > 1:
-            yield Counterexample(
-                _("the key {key} of customer {customer} stands for {count} orders: {orders}").format(
-                    key=key, customer=customer, count=len(orders), orders=", ".join(orders)
-                ),
-                next(iter(orders)),
-            )
+            yield attempt.customer_id, attempt.key, attempt.order_id

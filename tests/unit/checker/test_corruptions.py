@@ -12,7 +12,7 @@ import pytest
 from chaos.checker.registry import INVARIANTS
 from chaos.checker.verdict import Answer, Status, judge
 from chaos.specimens import Varied
-from tests.unit.checker.corruptions import CORRUPTIONS, Corruption, points_at
+from tests.unit.checker.corruptions import CORRUPTIONS, ODD, Corruption, Odd
 
 FEW, MANY = range(2), range(2, 12)
 
@@ -24,6 +24,21 @@ def test_a_good_history_of_any_shape_passes(tmp_path: Path, seed: int) -> None:
 
     assert verdict.broken == ()
     assert verdict.status is Status.PASS
+
+
+@pytest.mark.parametrize("case", ODD, ids=lambda case: str(case.title))
+def test_what_is_odd_breaks_nothing(tmp_path: Path, case: Odd) -> None:
+    """At the edge of a bound, or where nothing was asked for, no rule accuses anybody."""
+    for seed in FEW:
+        history = Varied(seed)
+        case.change(history)
+        directory = tmp_path / str(seed)
+        directory.mkdir()
+
+        verdict = judge(history.write(directory), canaries=False)
+
+        assert verdict.broken == ()
+        assert {*verdict.unknown} == case.unknown
 
 
 @pytest.mark.parametrize("case", CORRUPTIONS, ids=lambda case: f"{case.rule}: {case.title}")
@@ -59,7 +74,7 @@ def problems(case: Corruption, seed: int) -> Iterator[str]:
     result = next(result for result in verdict.results if result.invariant == case.rule)
     if result.answer is not Answer.BROKEN:
         yield f"{where}: missed"
-    elif not points_at(case.rule, order_id, result.counterexamples):
+    elif not case.is_pointed_at(order_id, result.counterexamples):
         yield f"{where}: found, and order {order_id} or its event not named"
     accused = {*verdict.broken, *verdict.unknown} - {case.rule} - case.also
     if accused:
