@@ -21,7 +21,7 @@ import psycopg
 from chaos import repro
 from chaos.archive import Archiver
 from chaos.casting import cast, linked
-from chaos.deliveries import DeliveryCount
+from chaos.deliveries import DeliveryCount, plain_name
 from chaos.director import Director
 from chaos.history import Intent, LogRecord, Run, write_run
 from chaos.links import Links
@@ -222,7 +222,8 @@ class Performance:
         )
 
     def _topics(self) -> dict[str, str]:
-        return {f"{self.run}.{topic}": topic for topics in GROUPS.values() for topic in topics}
+        """Return all that any outbox may send to: also the notices, which no group reads."""
+        return {topic: plain_name(topic, self.run) for topic in self._deployment.topics.values()}
 
     def _urls(self) -> dict[str, str]:
         return database_urls(self._deployment)

@@ -102,6 +102,14 @@ class Applier:
         middle = len(batch) // 2
         return self.apart(connection, batch[:middle]) + self.apart(connection, batch[middle:])
 
+    def refuse(self, connection: Connection, received: Received, error: Exception, attempts: int) -> Outcome:
+        """Park a delivery untried, unless it is known."""
+
+        def refused(_delivery: Delivery) -> None:
+            raise PermanentError(words(error))
+
+        return self._apply(connection, [received], refused, attempts)
+
     def again(self, connection: Connection, delivery: Received) -> None:
         """Apply one that was parked, by the same way as when it came, and however old it is. Raises what fails."""
         if isinstance(delivery, Unreadable):
@@ -156,10 +164,7 @@ class Applier:
                 raise CulpritError(received) from error
             self._parking.forget_tries(connection, received)
 
-        def refuse(_delivery: Delivery) -> None:
-            raise PermanentError(words(error))
-
-        return self._apply(connection, [received], refuse, attempts)
+        return self.refuse(connection, received, error, attempts)
 
 
 def _refusal(received: Received, read: Read) -> str | None:

@@ -21,8 +21,10 @@ from sqlalchemy import Connection, Engine
 
 from shared import database
 from shared.applying import Applier, CulpritError, Handler, Outcome, Read, effects, read_payload
+from shared.caution import Caution
 from shared.clock import utc_now
-from shared.consumer_parking import MOST_TRIES, Parking, Policy, words
+from shared.consumer_parking import MOST_DEATHS, MOST_TRIES, DeadlyError, Parking, Policy, words
+from shared.dead_letters import Notices
 from shared.dedup_window import DedupWindow
 from shared.delivery_log import batch_lines
 from shared.failpoints import Failpoint, reach
@@ -77,8 +79,12 @@ class Consumer:
         policy: Policy = Policy.HOLD,
         window: DedupWindow | None = None,
         consumer: str | None = None,
+        source: str | None = None,
     ) -> None:
-        """``consumer`` is its name in inbox and lot, the group's unless told otherwise; no ``window``: any age."""
+        """``consumer`` is its name in inbox and lot, the group's unless told otherwise; no ``window``: any age.
+
+        ``source`` is the service's in its events, for the notices of what is parked; without one none is written.
+        """
         expect(engine, SCHEMA)
         self._kafka = kafka
         self._engine = engine
@@ -86,8 +92,10 @@ class Consumer:
         self._topics = list(topics)
         self._batch_size = batch_size
         self._receiver = Receiver(kafka, group)
-        self._parking = Parking(consumer or group, policy)
+        name = consumer or group
+        self._parking = Parking(name, policy, Notices(name, source) if source else None)
         self._applier = Applier(inbox=inbox, handler=handler, parking=self._parking, read=read, window=window)
+        self._caution = Caution(engine, self._parking, name)
         self._redriver = Redriver(
             engine=engine, applier=self._applier, parking=self._parking, receiver=self._receiver, group=group
         )
@@ -119,21 +127,42 @@ class Consumer:
             self._redriver.step()
         batch = self._retry_held() if self._held else self._receiver.receive(self._batch_size)
         if batch:
-            self._process(batch)
+            self._take_on(batch)
         else:
             self._kafka.offsets.send()
         self._lag.look(self._assigned, self._age_seconds)
 
-    def _process(self, batch: list[Received]) -> None:
+    def _take_on(self, batch: list[Received]) -> None:
+        """Process a batch as one, or each delivery by itself where processes have died without a word."""
+        try:
+            self._caution.end(self._kafka.offsets)
+            doubtful = self._caution.begin(batch)
+        except Exception as error:
+            if failure_of(error) is not Failure.TRANSIENT:
+                raise
+            self._hold(batch, error)
+            return
+        if not doubtful:
+            self._process(batch, self._apply)
+            return
+        for place, each in enumerate(batch, start=1):
+            self._process([each], self._apply_named)
+            if self._held:
+                self._held += batch[place:]
+                return
+
+    def _process(self, batch: list[Received], apply: Callable[[list[Received]], Outcome]) -> None:
         started = time.monotonic()
         reach(Failpoint.CONSUMER_AFTER_POLL_BEFORE_TRANSACTION)
         try:
             with batch_span(f"{self._group} apply", SpanKind.CONSUMER, _traceparents(batch), events=len(batch)):
-                outcome = self._apply(batch)
+                outcome = apply(batch)
         except CulpritError as found:
+            self._caution.excuse()
             self._give_up(found)
         except Exception as error:
             if failure_of(error) is not Failure.TRANSIENT:
+                self._caution.excuse()
                 raise
             self._hold(batch, error)
             return
@@ -152,6 +181,20 @@ class Consumer:
                 raise
             log.warning("batch failed, its culprit is looked for", group=self._group, detail=words(error))
         return self._in_one_transaction(self._applier.apart, batch)
+
+    def _apply_named(self, batch: list[Received]) -> Outcome:
+        """Apply one delivery that may end this process: whoever comes after must know which one it was."""
+        (received,) = batch
+        deaths = self._caution.name(received)
+        if deaths < MOST_DEATHS:
+            outcome = self._apply(batch)
+        else:
+            log.error("parked, since it kills its process", group=self._group, deaths=deaths, topic=received.topic,
+                      partition=received.partition, offset=received.offset)  # fmt: skip
+            with effects(self._engine) as connection:
+                outcome = self._applier.refuse(connection, received, DeadlyError(), deaths)
+        self._caution.survived(received)
+        return outcome
 
     def _in_one_transaction(
         self, apply: Callable[[Connection, Sequence[Received]], Outcome], batch: list[Received]
@@ -217,6 +260,7 @@ class Consumer:
                 # This group has never been here: it starts at the beginning, by this line and not by a reset policy.
                 partition.offset = OFFSET_BEGINNING
         kafka.incremental_assign(committed)
+        self._caution.given(committed)
         self._assigned |= {(each.topic, each.partition): each.offset for each in committed}
         # Said of each partition that comes: one that went while it was paused would come back paused, and stay so.
         (kafka.pause if self._paused else kafka.resume)(committed)
@@ -239,6 +283,7 @@ class Consumer:
         self._assigned = {place: start for place, start in self._assigned.items() if place not in gone}
         self._held = [d for d in self._held if (d.topic, d.partition) not in gone]
         self._kafka.offsets.forget(partitions)
+        self._caution.taken(partitions)
 
     # Telling
 

@@ -18,8 +18,9 @@ from uuid import UUID
 
 from sqlalchemy import Connection, RowMapping
 
+from shared.dead_letters import Notices
 from shared.envelope import Glimpse, glimpse
-from shared.errors import OnceError
+from shared.errors import OnceError, PermanentError
 from shared.inbox import Delivery
 from shared.inbox_parking import headers_from_json, headers_to_json
 from shared.parking import Headers
@@ -27,9 +28,19 @@ from shared.receiving import Place, Received, Unreadable, read
 
 MOST_TRIES: Final = 5
 """So often may an event make the process fail before it is parked."""
+MOST_DEATHS: Final = 3
+"""So often may an event that is alone in hand kill its process, without an exception, before it is parked."""
 MOST_DUE: Final = 100
 _LONGEST_ERROR: Final = 2_000
 _BEHIND: Final = "an earlier event of its aggregate is in the lot"
+
+
+class DeadlyError(PermanentError):
+    def __init__(self) -> None:
+        super().__init__(
+            f"its process died {MOST_DEATHS} times while this message alone was applied, and nothing was raised: "
+            "it may need too much memory, or break a native library"
+        )
 
 
 class Policy(StrEnum):
@@ -60,6 +71,7 @@ class Entry:
     key: bytes | None
     headers: Headers
     payload: bytes | None
+    state: str = "redriving"
 
     def received_by(self, member: str, generation: int) -> Received:
         """Read it again, as if it had just come."""
@@ -84,6 +96,11 @@ class View:
         return received.key is not None and (received.topic, received.key) in self.holding
 
 
+_TOLD: Final = """
+id, state, topic, partition, "offset", event_id, type, aggregate_type, aggregate_id, aggregate_version, attempts, error
+"""
+"""What a notice says of an entry, and its state."""
+
 _IS_USED: Final = "SELECT EXISTS (SELECT FROM inbox_parked WHERE consumer = %(consumer)s)"
 _KNOWN: Final = """
 SELECT event_id FROM inbox_parked WHERE consumer = %(consumer)s AND event_id = ANY(%(event_id)s::uuid[])
@@ -100,7 +117,7 @@ WHERE EXISTS (SELECT FROM inbox_parked AS entry WHERE entry.consumer = %(consume
               AND entry.key = given.key AND entry.state <> 'discarded')
 """
 # In the order of the batch: the ids are what a redrive goes by.
-_PUT: Final = """
+_PUT: Final = f"""
 INSERT INTO inbox_parked (consumer, topic, partition, "offset", key, headers, payload, event_id, type, aggregate_type,
                           aggregate_id, aggregate_version, state, attempts, error)
 SELECT %(consumer)s, topic, partition, "offset", key, headers, payload, event_id, type, aggregate_type, aggregate_id,
@@ -113,13 +130,23 @@ FROM unnest(%(topic)s::text[], %(partition)s::int[], %(offset)s::bigint[], %(key
             aggregate_version, state, attempts, error, arrival)
 ORDER BY arrival
 ON CONFLICT (consumer, topic, partition, "offset") WHERE event_id IS NULL DO NOTHING
-"""
+RETURNING {_TOLD}
+"""  # noqa: S608  # a constant of ours
 _AT: Final = 'consumer = %(consumer)s AND topic = %(topic)s AND partition = %(partition)s AND "offset" = %(offset)s'
 _TRIES: Final = f"SELECT attempts FROM inbox_attempts WHERE {_AT}"  # noqa: S608  # a constant of ours
 _FORGET_TRIES: Final = f"DELETE FROM inbox_attempts WHERE {_AT}"  # noqa: S608  # a constant of ours
 _COUNT_TRY: Final = """
 INSERT INTO inbox_attempts AS known (consumer, topic, partition, "offset", attempts, last_error)
 VALUES (%(consumer)s, %(topic)s, %(partition)s, %(offset)s, 1, %(error)s)
+ON CONFLICT (consumer, topic, partition, "offset") DO UPDATE
+  SET attempts = known.attempts + 1, last_error = excluded.last_error, last_at = clock_timestamp()
+RETURNING attempts
+"""
+
+# By the entry, since nothing of it has been read yet; an entry that is gone meanwhile is not counted.
+_COUNT_REDRIVE: Final = """
+INSERT INTO inbox_attempts AS known (consumer, topic, partition, "offset", attempts, last_error)
+SELECT consumer, topic, partition, "offset", 1, %(error)s FROM inbox_parked WHERE id = %(id)s
 ON CONFLICT (consumer, topic, partition, "offset") DO UPDATE
   SET attempts = known.attempts + 1, last_error = excluded.last_error, last_at = clock_timestamp()
 RETURNING attempts
@@ -136,7 +163,7 @@ WHERE consumer = %(consumer)s AND state IN ('held', 'redriving') AND (%(any)s OR
 """  # noqa: S608  # constants of ours
 # Asked again under the entry's lock: another member, or a person, may have been here since it was found to be due.
 _TAKE: Final = f"""
-SELECT id, topic, partition, "offset", key, headers, payload FROM inbox_parked AS entry
+SELECT id, topic, partition, "offset", key, headers, payload, state FROM inbox_parked AS entry
 WHERE id = %(id)s AND consumer = %(consumer)s AND state IN ('held', 'redriving') AND (%(any)s OR {_FIRST})
 FOR UPDATE SKIP LOCKED
 """  # noqa: S608  # constants of ours
@@ -145,17 +172,20 @@ SELECT id FROM inbox_parked
 WHERE consumer = %(consumer)s AND topic = %(topic)s AND key = %(key)s AND state <> 'discarded' ORDER BY id LIMIT 1
 """
 _REMOVE: Final = "DELETE FROM inbox_parked WHERE id = %(id)s"
-_PARK_AGAIN: Final = """
+_PARK_AGAIN: Final = f"""
 UPDATE inbox_parked SET state = 'parked', attempts = attempts + 1, error = %(error)s WHERE id = %(id)s
-"""
+RETURNING {_TOLD}
+"""  # noqa: S608  # a constant of ours
 
 
 class Parking:
     """One consumer's lot."""
 
-    def __init__(self, consumer: str, policy: Policy) -> None:
+    def __init__(self, consumer: str, policy: Policy, notices: Notices | None = None) -> None:
+        """No ``notices``: the database has no outbox that could tell of what is parked."""
         self._consumer = consumer
         self._policy = policy
+        self._notices = notices
 
     # Putting away
 
@@ -184,12 +214,21 @@ class Parking:
         return Aside(received, "held", _BEHIND, 0)
 
     def put(self, connection: Connection, asides: Sequence[Aside]) -> None:
-        """Write entries, in this order."""
+        """Write entries, in this order, and tell of those that are parked."""
         if not asides:
             return
         rows = [_row(aside) for aside in asides]
         columns = {name: [row[name] for row in rows] for name in rows[0]}
-        connection.exec_driver_sql(_PUT, {"consumer": self._consumer, **columns})
+        written = self._all(connection, _PUT, **columns)
+        headers = {(a.received.topic, a.received.partition, a.received.offset): a.received.headers for a in asides}
+        self._tell(
+            connection,
+            [
+                (row, headers[row["topic"], row["partition"], row["offset"]])
+                for row in written
+                if row["state"] == "parked"
+            ],
+        )
 
     # What makes the process fail
 
@@ -202,7 +241,12 @@ class Parking:
         given = {"consumer": self._consumer, "error": words(error), **_place(received)}
         return int(connection.exec_driver_sql(_COUNT_TRY, given).scalar_one())
 
-    def forget_tries(self, connection: Connection, received: Received) -> None:
+    def count_redrive(self, connection: Connection, entry_id: int) -> int:
+        """Count a try before it is made: it may end its process. Returns how many there were before."""
+        counted = connection.exec_driver_sql(_COUNT_REDRIVE, {"id": entry_id, "error": words(DeadlyError())}).scalar()
+        return int(counted or 1) - 1
+
+    def forget_tries(self, connection: Connection, received: Received | Entry) -> None:
         connection.exec_driver_sql(_FORGET_TRIES, {"consumer": self._consumer, **_place(received)})
 
     # Applying again
@@ -231,7 +275,14 @@ class Parking:
         connection.exec_driver_sql(_REMOVE, {"id": entry.id})
 
     def park_again(self, connection: Connection, entry: Entry, error: BaseException) -> None:
-        connection.exec_driver_sql(_PARK_AGAIN, {"id": entry.id, "error": words(error)})
+        """Park an entry that failed. One that was only held has had no notice yet."""
+        (row,) = self._all(connection, _PARK_AGAIN, id=entry.id, error=words(error))
+        if entry.state == "held":
+            self._tell(connection, [(row, entry.headers)])
+
+    def _tell(self, connection: Connection, parked: Sequence[tuple[RowMapping, Headers]]) -> None:
+        if self._notices is not None:
+            self._notices.tell(connection, parked)
 
     def _all(self, connection: Connection, statement: str, **given: Any) -> Sequence[RowMapping]:
         return connection.exec_driver_sql(statement, {"consumer": self._consumer, **given}).mappings().all()
@@ -251,7 +302,7 @@ def _columns(batch: Iterable[Received], *names: str) -> dict[str, list[Any]]:
     return {name: [getattr(row, name) for row in rows] for name in names}
 
 
-def _place(received: Received) -> dict[str, Any]:
+def _place(received: Received | Entry) -> dict[str, Any]:
     return {"topic": received.topic, "partition": received.partition, "offset": received.offset}
 
 
@@ -274,5 +325,5 @@ def _row(aside: Aside) -> dict[str, Any]:
 def _entry(row: RowMapping) -> Entry:
     return Entry(
         row["id"], row["topic"], row["partition"], row["offset"], row["key"], headers_from_json(row["headers"]),
-        row["payload"],
+        row["payload"], row["state"],
     )  # fmt: skip

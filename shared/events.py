@@ -33,7 +33,11 @@ Timestamp = str
 
 
 class Payload(msgspec.Struct, frozen=True, kw_only=True):
-    """What every payload says: which order it is about."""
+    """What every payload is."""
+
+
+class OrderPayload(Payload, frozen=True, kw_only=True):
+    """What every payload of the business says: which order it is about."""
 
     order_id: str
 
@@ -44,7 +48,7 @@ class OrderLine(msgspec.Struct, frozen=True, kw_only=True):
     unit_price_minor: AmountMinor
 
 
-class OrderPlaced(Payload, frozen=True, kw_only=True):
+class OrderPlaced(OrderPayload, frozen=True, kw_only=True):
     customer_id: str
     email: str
     currency: Currency
@@ -53,17 +57,17 @@ class OrderPlaced(Payload, frozen=True, kw_only=True):
     placed_at: Timestamp
 
 
-class OrderConfirmed(Payload, frozen=True, kw_only=True):
+class OrderConfirmed(OrderPayload, frozen=True, kw_only=True):
     invoice_number: str
 
 
-class OrderCancelled(Payload, frozen=True, kw_only=True):
+class OrderCancelled(OrderPayload, frozen=True, kw_only=True):
     reason: Literal["customer", "payment_declined"]
     currency: Currency
     amount_minor: AmountMinor
 
 
-class InvoiceIssued(Payload, frozen=True, kw_only=True):
+class InvoiceIssued(OrderPayload, frozen=True, kw_only=True):
     invoice_number: str
     customer_id: str
     email: str
@@ -72,7 +76,7 @@ class InvoiceIssued(Payload, frozen=True, kw_only=True):
     issued_at: Timestamp
 
 
-class PaymentDeclinedV1(Payload, frozen=True, kw_only=True):
+class PaymentDeclinedV1(OrderPayload, frozen=True, kw_only=True):
     """As published until ``reason`` had to serve both programs and people."""
 
     reason: str
@@ -80,7 +84,7 @@ class PaymentDeclinedV1(Payload, frozen=True, kw_only=True):
     amount_minor: AmountMinor
 
 
-class PaymentDeclined(Payload, frozen=True, kw_only=True):
+class PaymentDeclined(OrderPayload, frozen=True, kw_only=True):
     code: str
     """For programs: one word, which never changes its meaning."""
     detail: str
@@ -96,7 +100,7 @@ def payment_declined_from_v1(old: PaymentDeclinedV1) -> PaymentDeclined:
     )
 
 
-class CreditNoteIssued(Payload, frozen=True, kw_only=True):
+class CreditNoteIssued(OrderPayload, frozen=True, kw_only=True):
     credit_note_number: str
     invoice_number: str
     currency: Currency
@@ -104,7 +108,7 @@ class CreditNoteIssued(Payload, frozen=True, kw_only=True):
     issued_at: Timestamp
 
 
-class SendInvoice(Payload, frozen=True, kw_only=True):
+class SendInvoice(OrderPayload, frozen=True, kw_only=True):
     """Command: send the customer the invoice. Its one receiver is the notifications service."""
 
     invoice_number: str
@@ -113,6 +117,27 @@ class SendInvoice(Payload, frozen=True, kw_only=True):
     amount_minor: AmountMinor
     lines: tuple[OrderLine, ...]
     issued_at: Timestamp
+
+
+class DeliveryParked(Payload, frozen=True, kw_only=True):
+    """A consumer could not apply a message and keeps it in its parking lot, where a person decides.
+
+    What the message says of itself is null where it does not say it, or not readably, and is cut where it is long.
+    """
+
+    consumer: str
+    entry: int
+    """Its number in the lot: ``once parked show SERVICE inbox NUMBER``."""
+    topic: str
+    partition: int
+    offset: int
+    event_id: str | None
+    type: str | None
+    aggregate_type: str | None
+    aggregate_id: str | None
+    aggregate_version: int | None
+    attempts: int
+    error: str
 
 
 PAYLOADS: Mapping[str, type[Payload]] = MappingProxyType(
@@ -126,6 +151,7 @@ PAYLOADS: Mapping[str, type[Payload]] = MappingProxyType(
             PaymentDeclined,
             CreditNoteIssued,
             SendInvoice,
+            DeliveryParked,
         )
     }
 )

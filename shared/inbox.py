@@ -18,7 +18,7 @@ from shared.envelope import Envelope
 from shared.parking import Headers
 from shared.schema_version import Schema
 
-SCHEMA: Final = Schema("inbox", version=1, oldest=1)
+SCHEMA: Final = Schema("inbox", version=2, oldest=1)
 """Of the inbox and its parking lot. Who changes a table raises it: docs/adopt/schema-versions.md."""
 
 

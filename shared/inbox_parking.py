@@ -92,6 +92,21 @@ def inbox_parking_tables(metadata: MetaData) -> tuple[Table, Table]:
     return parked, attempts
 
 
+def begun_table(metadata: MetaData) -> Table:
+    """Declare the notes of stretches that were begun: a row for each partition at most."""
+    return Table(
+        "inbox_begun",
+        metadata,
+        Column("consumer", Text, primary_key=True),
+        Column("topic", Text, primary_key=True),
+        Column("partition", Integer, primary_key=True, autoincrement=False),
+        Column("first_offset", BigInteger, nullable=False),
+        Column("last_offset", BigInteger, nullable=False),
+        Column("times", Integer, nullable=False),
+        Column("begun_at", DateTime(timezone=True), nullable=False, server_default=func.clock_timestamp()),
+    )
+
+
 def headers_to_json(headers: Headers) -> str:
     """Write headers exactly: names as they are, values in base64, in their order, a name as often as it came."""
     return json.dumps([[name, None if raw is None else base64.b64encode(raw).decode()] for name, raw in headers])

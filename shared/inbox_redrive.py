@@ -13,7 +13,7 @@ from sqlalchemy import Connection, Engine
 
 from shared import database
 from shared.applying import Applier, effects
-from shared.consumer_parking import Entry, Parking, words
+from shared.consumer_parking import MOST_DEATHS, DeadlyError, Entry, Parking, words
 from shared.failures import Failure, failure_of
 from shared.logs import get_logger
 from shared.receiving import Receiver
@@ -39,6 +39,7 @@ class Redriver:
         self._receiver = receiver
         self._group = group
         self._next_look = 0.0
+        self._named: dict[int, int] = {}
         REDRIVEN.labels(group)
 
     def step(self) -> None:
@@ -75,20 +76,36 @@ class Redriver:
 
     def _redrive_one(self, entry_id: int) -> int | None:
         """Try one entry. Returns what of its key comes next, if this one has left the lot."""
+        deaths = self._name(entry_id)
         with effects(self._engine) as connection:
             entry = self._parking.take(connection, entry_id)
-            if entry is None or not self._applied(connection, entry):
+            if entry is None:
                 return None
-            self._parking.remove(connection, entry)
-            following = self._parking.next_of(connection, entry)
+            self._parking.forget_tries(connection, entry)
+            applied = self._applied(connection, entry, deaths)
+            if applied:
+                self._parking.remove(connection, entry)
+            following = self._parking.next_of(connection, entry) if applied else None
+        del self._named[entry_id]
+        if not applied:
+            return None
         REDRIVEN.labels(self._group).inc()
         log.info("redriven", group=self._group, **about(entry))
         return following
 
-    def _applied(self, connection: Connection, entry: Entry) -> bool:
+    def _name(self, entry_id: int) -> int:
+        """Note that an entry is tried, which may end this process. Returns how often it has ended others."""
+        if entry_id not in self._named:  # else it was tried in vain by this very process: its database was away
+            with database.transaction(self._engine) as connection:
+                self._named[entry_id] = self._parking.count_redrive(connection, entry_id)
+        return self._named[entry_id]
+
+    def _applied(self, connection: Connection, entry: Entry, deaths: int) -> bool:
         received = entry.received_by(self._receiver.member(), self._receiver.generation())
         try:
             with connection.begin_nested():
+                if deaths >= MOST_DEATHS:
+                    raise DeadlyError
                 self._applier.again(connection, received)
         except Exception as error:
             if failure_of(error) in (Failure.TRANSIENT, Failure.STOP):

@@ -56,6 +56,7 @@ class OffsetCommit:
     def __init__(self, kafka: Consumer) -> None:
         self._kafka = kafka
         self._uncommitted: dict[tuple[str, int], int] = {}
+        self._accepted: dict[tuple[str, int], int] = {}
         self._not_before = 0.0
         self._under_way = False
 
@@ -67,6 +68,11 @@ class OffsetCommit:
         """Commit nothing more for partitions that belong to somebody else."""
         for each in partitions:
             self._uncommitted.pop((each.topic, each.partition), None)
+            self._accepted.pop((each.topic, each.partition), None)
+
+    def accepted(self, topic: str, partition: int) -> int:
+        """Return the last offset that the broker has accepted; 0 before the first."""
+        return self._accepted.get((topic, partition), 0)
 
     def send(self) -> None:
         """Send what is not committed yet, unless the answer to an earlier commit is still to come."""
@@ -101,6 +107,7 @@ class OffsetCommit:
             log.warning("offsets not committed", detail=str(refusals[0]))
 
     def _done(self, committed: TopicPartition) -> None:
+        self._accepted[committed.topic, committed.partition] = committed.offset
         known = self._uncommitted.get((committed.topic, committed.partition))
         if known is not None and known <= committed.offset:
             del self._uncommitted[committed.topic, committed.partition]

@@ -20,7 +20,7 @@ MakeKafka = Callable[[Settings], KafkaTransport]
 def kafka_transport(kind: type[KafkaTransport], settings: Settings, **producer: object) -> KafkaTransport:
     """Make a transport of another kind, or with other settings of its producer."""
     config = producer_config(settings.kafka_bootstrap_servers, settings.instance) | producer
-    return kind(config, {"order": settings.orders_topic, "bill": settings.billing_topic})
+    return kind(config, wiring.topics(settings))
 
 
 def run(relay: type[Relay] = Relay, kafka: MakeKafka | None = None) -> None:

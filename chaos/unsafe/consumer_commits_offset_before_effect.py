@@ -10,6 +10,7 @@ The inbox does not help here: it answers "was this done?", and nobody asks.
 
 import os
 import time
+from collections.abc import Callable
 
 from confluent_kafka import TopicPartition
 
@@ -17,6 +18,7 @@ from chaos.unsafe import Variant
 from services.billing import bill_orders, wiring
 from services.billing.settings import Settings
 from shared import logs, metrics
+from shared.applying import Outcome
 from shared.consumer import Consumer
 from shared.inbox import DatabaseInbox
 from shared.lifecycle import stop_on_signals
@@ -36,11 +38,11 @@ VARIANT = Variant(
 class OffsetFirst(Consumer):
     """The reference loop with two steps exchanged."""
 
-    def _process(self, batch: list[Received]) -> None:
+    def _process(self, batch: list[Received], apply: Callable[[list[Received]], Outcome]) -> None:
         started = time.monotonic()
         behind = [TopicPartition(d.topic, d.partition, d.offset + 1) for d in batch]
         self._kafka.commit(offsets=behind, asynchronous=False)  # "read" is on record from here on ...
-        outcome = self._apply(batch)  # ... and a crash in here loses the batch for good.
+        outcome = apply(batch)  # ... and a crash in here loses the batch for good.
         self._count(batch, outcome, time.monotonic() - started)
 
 

@@ -1,8 +1,9 @@
 """Become a Kafka Connect worker with a connector for each outbox: ``python -m infra.cdc``.
 
-Reads ``KAFKA_BOOTSTRAP_SERVERS``, ``HTTP_PORT``, and for each outbox in ``CDC_SOURCES`` (``orders,billing``) its
-``ORDERS_DATABASE_URL``, ``ORDERS_PASSWORD_FILE``, ``ORDERS_SLOT``, ``ORDERS_TOPIC``, ``ORDERS_HEARTBEAT_TOPIC``. Works
-in the current folder. The process becomes Java, so a signal reaches the worker itself.
+Reads ``KAFKA_BOOTSTRAP_SERVERS``, ``HTTP_PORT``, ``DEAD_LETTER_TOPIC``, and for each outbox in ``CDC_SOURCES``
+(``orders,billing``) its ``ORDERS_DATABASE_URL``, ``ORDERS_PASSWORD_FILE``, ``ORDERS_SLOT``, ``ORDERS_TOPIC``,
+``ORDERS_HEARTBEAT_TOPIC``. Works in the current folder. The process becomes Java, so a signal reaches the worker
+itself.
 
 Invariant: a password is in the environment, never in a file or in what Connect shows of a connector.
 """

@@ -26,6 +26,7 @@ class Source:
     password: str
     slot: str
     topic: str
+    dead_letter_topic: str
     heartbeat_topic: str
 
 
@@ -41,6 +42,9 @@ _HEADERS = {
     "traceparent": "traceparent",
 }
 """Column → header."""
+
+_ROUTED = "aggregate_type="
+"""Before what is no topic yet: no topic may have such a name."""
 
 CONNECTOR: Mapping[str, str] = {
     "connector.class": "io.debezium.connector.postgresql.PostgresConnector",
@@ -68,7 +72,7 @@ CONNECTOR: Mapping[str, str] = {
     "value.converter.delegate.converter.type.schemas.enable": "false",
     # The headers of an event are its contract: nothing of the connector's own among them.
     "extended.headers.enabled": "false",
-    "transforms": "version,specversion,contenttype,outbox,noid",
+    "transforms": "version,specversion,contenttype,outbox,deadletters,events,noid",
     # By way of a field: a header's literal would be read as a number, and 1.0 come out as 1.
     "transforms.version.type": "org.apache.kafka.connect.transforms.InsertField$Value",
     "transforms.version.static.field": "specversion",
@@ -85,6 +89,12 @@ CONNECTOR: Mapping[str, str] = {
     "transforms.outbox.table.fields.additional.placement": ",".join(
         f"{column}:header:{header}" for column, header in _HEADERS.items()
     ),
+    # The router knows a topic by the aggregate type alone; these two give it the name that the relay sends to.
+    "transforms.outbox.route.topic.replacement": f"{_ROUTED}${{routedByValue}}",
+    "transforms.deadletters.type": "org.apache.kafka.connect.transforms.RegexRouter",
+    "transforms.deadletters.regex": f"{_ROUTED}dead_letter",
+    "transforms.events.type": "org.apache.kafka.connect.transforms.RegexRouter",
+    "transforms.events.regex": f"{_ROUTED}.*",
     # The router's own header, beside ours.
     "transforms.noid.type": "org.apache.kafka.connect.transforms.DropHeaders",
     "transforms.noid.headers": "id",
@@ -115,7 +125,8 @@ def connector(source: Source, tuning: Mapping[str, str] | None = None) -> dict[s
         "heartbeat.action.query": f"SELECT cdc_heartbeat('{source.slot}')",
         "topic.prefix": name,
         "topic.heartbeat.prefix": heartbeat_prefix,
-        "transforms.outbox.route.topic.replacement": source.topic,
+        "transforms.deadletters.replacement": source.dead_letter_topic,
+        "transforms.events.replacement": source.topic,
         **(tuning or {}),
     }
 

@@ -66,6 +66,7 @@ def source(name: str, environ: Mapping[str, str]) -> Source:
         password=f"${{env:{_variable(name)}}}",
         slot=environ[f"{prefix}_SLOT"],
         topic=environ[f"{prefix}_TOPIC"],
+        dead_letter_topic=environ["DEAD_LETTER_TOPIC"],
         heartbeat_topic=environ[f"{prefix}_HEARTBEAT_TOPIC"],
     )
 

@@ -15,7 +15,7 @@ class Channel:
     address: str
     what: str
     messages: Sequence[str]
-    sender: str
+    senders: Sequence[str]
     receivers: Sequence[str]
 
 
@@ -24,22 +24,30 @@ CHANNELS: Mapping[str, Channel] = {
         "orders.events",
         "Facts about orders. Key: the order's id, so the events of one order stand in one partition, in their order.",
         ("OrderPlaced", "OrderConfirmed", "OrderCancelled"),
-        "orders",
+        ("orders",),
         ("billing", "analytics"),
     ),
     "billingEvents": Channel(
         "billing.events",
         "Facts about bills. Key: the bill's id, which is its order's id.",
         ("InvoiceIssued", "PaymentDeclined", "CreditNoteIssued"),
-        "billing",
+        ("billing",),
         ("orders", "analytics"),
     ),
     "notifications": Channel(
         "notifications",
         "Commands, through a Celery queue: one receiver. The task's id is the event's id.",
         ("SendInvoice",),
-        "billing",
+        ("billing",),
         ("notifications",),
+    ),
+    "deadLetters": Channel(
+        "dead.letters",
+        "Notices of messages that a consumer could not apply and has parked, for alarms and for people. Key: the "
+        "consumer and the number in its parking lot, such as billing/7. The message itself stays in the lot.",
+        ("DeliveryParked",),
+        ("orders", "billing"),
+        (),
     ),
 }
 
@@ -78,7 +86,13 @@ def _channel(channel: Channel) -> dict[str, Any]:
 
 def _operations(name: str, channel: Channel) -> list[tuple[str, dict[str, Any]]]:
     reference = {"$ref": f"#/channels/{name}"}
-    sent = {"action": "send", "channel": reference, "summary": f"{channel.sender} tells, through its outbox and relay."}
+    sent = [
+        (
+            f"{each}TellsTo{name[0].upper()}{name[1:]}",
+            {"action": "send", "channel": reference, "summary": f"{each} tells, through its outbox and relay."},
+        )
+        for each in channel.senders
+    ]
     heard = [
         (
             f"{each}HearsFrom{name[0].upper()}{name[1:]}",
@@ -86,7 +100,7 @@ def _operations(name: str, channel: Channel) -> list[tuple[str, dict[str, Any]]]
         )
         for each in channel.receivers
     ]
-    return [(f"{channel.sender}TellsTo{name[0].upper()}{name[1:]}", sent), *heard]
+    return [*sent, *heard]
 
 
 def _message(type_name: str) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable, SetTableComment
 from infra.local.home import PROJECT
 from shared import inbox_partitions
 from shared.inbox import inbox_table
-from shared.inbox_parking import inbox_parking_tables
+from shared.inbox_parking import begun_table, inbox_parking_tables
 from shared.outbox_tables import FIRST_POSITIONS, outbox_table, relay_tables
 from shared.retention import BOUNDED_DROP, retention_table
 
@@ -52,6 +52,7 @@ def _inbox(execute: Callable[[str], object]) -> None:
     inbox, rest = MetaData(), MetaData()
     inbox_table(inbox).dialect_options["postgresql"]["partition_by"] = "RANGE (event_id)"
     inbox_parking_tables(rest)
+    begun_table(rest)
     retention_table(rest)
     _create(inbox, execute)
     execute(f"CREATE TABLE {inbox_partitions.DEFAULT} PARTITION OF inbox DEFAULT")

@@ -3,8 +3,8 @@
 Invariant: a topic has the number of partitions it was designed with. More partitions would send an aggregate's later
 events to another one and break their order, so a topic that differs stops the step instead of being changed.
 
-Reads ``KAFKA_BOOTSTRAP_SERVERS``, ``ORDERS_TOPIC``, ``BILLING_TOPIC``, ``TOPIC_PARTITIONS`` (12), ``TOPIC_REPLICATION``
-(1) and ``TOPIC_MIN_INSYNC_REPLICAS`` (1).
+Reads ``KAFKA_BOOTSTRAP_SERVERS``, ``ORDERS_TOPIC``, ``BILLING_TOPIC``, ``DEAD_LETTER_TOPIC``, ``TOPIC_PARTITIONS``
+(12), ``TOPIC_REPLICATION`` (1) and ``TOPIC_MIN_INSYNC_REPLICAS`` (1).
 """
 
 import os
@@ -30,6 +30,7 @@ class Settings:
     kafka_bootstrap_servers: str = setting(help="host:port of a broker, several with commas")
     orders_topic: str = setting("orders.events", help="topic with the orders' events")
     billing_topic: str = setting("billing.events", help="topic with billing's events")
+    dead_letter_topic: str = setting("dead.letters", help="topic with notices of what consumers have parked")
     topic_partitions: int = setting(PARTITIONS, help="partitions of each topic", minimum=1)
     topic_replication: int = setting(1, help="copies of each partition", minimum=1)
     topic_min_insync_replicas: int = setting(1, help="copies that must have a message to count", minimum=1)
@@ -112,7 +113,7 @@ def _wait(done: Callable[[], bool], what: str) -> None:
 
 def main(environ: Mapping[str, str]) -> None:
     settings = read(Settings, environ)
-    names = (settings.orders_topic, settings.billing_topic)
+    names = (settings.orders_topic, settings.billing_topic, settings.dead_letter_topic)
     ensure_topics(
         settings.kafka_bootstrap_servers,
         names,

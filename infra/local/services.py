@@ -16,7 +16,11 @@ MAIN = "main"
 DATABASES = tuple(GRANTS)
 HOUSEHOLDS = tuple(kind for kind, roles in GRANTS.items() if f"{kind}_housekeeper" in roles)
 """The services that have a housekeeper."""
-TOPICS: Mapping[str, str] = {"ORDERS_TOPIC": "orders.events", "BILLING_TOPIC": "billing.events"}
+TOPICS: Mapping[str, str] = {
+    "ORDERS_TOPIC": "orders.events",
+    "BILLING_TOPIC": "billing.events",
+    "DEAD_LETTER_TOPIC": "dead.letters",
+}
 
 Listens = Literal["http", "smtp", "metrics", "connect"]
 

@@ -48,6 +48,7 @@ _CONSUME: Rights = {
     "inbox": ("SELECT", "INSERT", "DELETE"),
     "inbox_parked": _ALL,
     "inbox_attempts": _ALL,
+    "inbox_begun": _ALL,
 }
 _PURGE_INBOX: Rights = {
     # Days are made and dropped by functions; what was given up is deleted, and what was done is noted.

@@ -5,7 +5,7 @@ from typing import Final
 from sqlalchemy import BigInteger, Column, Date, Integer, MetaData, Table, Text, Uuid
 
 from shared.inbox import inbox_table
-from shared.inbox_parking import inbox_parking_tables
+from shared.inbox_parking import begun_table, inbox_parking_tables
 from shared.retention import retention_table
 
 metadata: Final = MetaData()
@@ -69,6 +69,7 @@ Day and currency are known once its OrderPlaced has been applied, and so is its 
 
 inbox: Final = inbox_table(metadata)
 inbox_parking: Final = inbox_parking_tables(metadata)
+inbox_begun: Final = begun_table(metadata)
 
 VERSION: Final = tuple(sorted(metadata.tables))
 """What a version of the read model consists of, and a rebuild makes anew."""

@@ -27,7 +27,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from services.billing.bill_states import BILL
 from shared.cdc import cdc_tables
 from shared.inbox import inbox_table
-from shared.inbox_parking import inbox_parking_tables
+from shared.inbox_parking import begun_table, inbox_parking_tables
 from shared.outbox_tables import outbox_table, relay_tables
 from shared.retention import retention_table
 
@@ -121,4 +121,5 @@ relay: Final = relay_tables(metadata)
 cdc: Final = cdc_tables(metadata)
 inbox: Final = inbox_table(metadata)
 inbox_parking: Final = inbox_parking_tables(metadata)
+inbox_begun: Final = begun_table(metadata)
 retention_run: Final = retention_table(metadata)

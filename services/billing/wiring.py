@@ -42,6 +42,7 @@ def build(
         # A bill's later events make no sense before its first: they wait.
         policy=Policy.HOLD,
         window=window,
+        source=bill_orders.SOURCE,
     )
 
 

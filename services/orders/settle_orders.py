@@ -19,7 +19,7 @@ from services.orders.order_events import order_event
 from services.orders.order_states import ORDER
 from shared import outbox
 from shared.errors import PermanentError
-from shared.events import InvoiceIssued, OrderCancelled, OrderConfirmed, Payload
+from shared.events import InvoiceIssued, OrderCancelled, OrderConfirmed, OrderPayload, Payload
 from shared.inbox import Delivery
 from shared.state_machine import Transition
 
@@ -64,6 +64,7 @@ def _steps(verdicts: Sequence[tuple[UUID, Delivery]], locked: Mapping[UUID, Row[
 
 
 def _order_id(payload: Payload) -> UUID:
+    assert isinstance(payload, OrderPayload)
     try:
         return UUID(payload.order_id)
     except ValueError:

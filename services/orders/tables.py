@@ -33,7 +33,7 @@ from services.orders.errors import KeyInFlightError
 from services.orders.order_states import CANCEL, ORDER, PLACED
 from shared.cdc import cdc_tables
 from shared.inbox import inbox_table
-from shared.inbox_parking import inbox_parking_tables
+from shared.inbox_parking import begun_table, inbox_parking_tables
 from shared.outbox_tables import outbox_table, relay_tables
 from shared.retention import retention_table
 
@@ -76,6 +76,7 @@ relay_tables(metadata)
 cdc_tables(metadata)
 inbox_table(metadata)
 inbox_parking_tables(metadata)
+begun_table(metadata)
 retention_table(metadata)
 
 

@@ -9,6 +9,7 @@ from services.orders import openapi, settle_orders, tables
 from services.orders.admin import admin_blueprint
 from services.orders.api import add_routes
 from services.orders.backlog import Gate
+from services.orders.order_events import SOURCE
 from services.orders.settings import ApiSettings, ConsumerSettings
 from shared import kafka
 from shared.consumer import Consumer, Handler, Policy
@@ -87,6 +88,7 @@ def build_consumer(
         read=settle_orders.read,
         policy=Policy.HOLD,
         window=window,
+        source=SOURCE,
     )
 
 

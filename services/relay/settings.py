@@ -15,6 +15,7 @@ class Settings:
     celery_queue: str = setting("notifications", help="queue that commands go to")
     orders_topic: str = setting("orders.events", help="topic of the orders' events")
     billing_topic: str = setting("billing.events", help="topic of the bills' events")
+    dead_letter_topic: str = setting("dead.letters", help="topic of the notices of what consumers have parked")
     relay_destinations: tuple[str, ...] = setting(
         ("event",), help="what this relay carries, separated by commas", choices=("event", "command")
     )

@@ -78,8 +78,17 @@ def _transport(settings: Settings, destination: str) -> Transport:
         return CeleryTransport(partial(_queue, settings), settings.celery_queue, TASKS)
     return KafkaTransport(
         producer_config(settings.kafka_bootstrap_servers, settings.instance),
-        {"order": settings.orders_topic, "bill": settings.billing_topic},
+        topics(settings),
     )
+
+
+def topics(settings: Settings) -> dict[str, str]:
+    """Return aggregate type → topic."""
+    return {
+        "order": settings.orders_topic,
+        "bill": settings.billing_topic,
+        "dead_letter": settings.dead_letter_topic,
+    }
 
 
 def _queue(settings: Settings) -> Celery:

@@ -17,8 +17,8 @@ from shared.events import (
     OrderCancelled,
     OrderConfirmed,
     OrderLine,
+    OrderPayload,
     OrderPlaced,
-    Payload,
     PaymentDeclined,
 )
 from shared.inbox import DatabaseInbox, Delivery, Inbox
@@ -82,12 +82,12 @@ def declined(order_id: str) -> PaymentDeclined:
     return PaymentDeclined(order_id=order_id, code="amount_above_limit", detail="", currency="EUR", amount_minor=500)
 
 
-def deliver(*payloads: Payload, cancelled_version: int = 3) -> list[Delivery]:
+def deliver(*payloads: OrderPayload, cancelled_version: int = 3) -> list[Delivery]:
     """Return payloads as deliveries, each from the topic that its type belongs to."""
     return [_delivery(offset, payload, cancelled_version) for offset, payload in enumerate(payloads)]
 
 
-def _delivery(offset: int, payload: Payload, cancelled_version: int) -> Delivery:
+def _delivery(offset: int, payload: OrderPayload, cancelled_version: int) -> Delivery:
     kind = type(payload).__name__
     source = "billing" if isinstance(payload, InvoiceIssued | CreditNoteIssued | PaymentDeclined) else "orders"
     envelope = Envelope(

@@ -4,7 +4,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +17,7 @@ from confluent_kafka.admin import AdminClient
 from tests.conftest import eventually
 
 PROJECT = Path(__file__).parents[3]
+ARMED = ("chaos.armed", "services.billing")
 
 
 @dataclass
@@ -31,7 +32,9 @@ class Crew:
     group: str = field(default_factory=lambda: f"test.{uuid4().hex}")
     members: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
 
-    def start(self, name: str, failpoints: str = "", **settings: str) -> None:
+    def start(
+        self, name: str, failpoints: str = "", program: Sequence[str] = (*ARMED, "consumer"), **settings: str
+    ) -> None:
         """Start a member; ``failpoints`` is one line of ``chaos.armed``, such as ``consumer.after_poll…=stop``."""
         environment: Mapping[str, str] = {
             **os.environ,
@@ -47,7 +50,7 @@ class Crew:
         }
         with self.log(name).open("ab") as log:
             self.members[name] = subprocess.Popen(
-                [sys.executable, "-m", "chaos.armed", "services.billing", "consumer"],
+                [sys.executable, "-m", *program],
                 env=dict(environment),
                 cwd=PROJECT,
                 stdout=log,

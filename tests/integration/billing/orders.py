@@ -13,7 +13,7 @@ from shared import events
 from shared.clock import utc_now
 from shared.database import transaction
 from shared.envelope import Envelope
-from shared.events import OrderCancelled, OrderConfirmed, OrderLine, OrderPlaced, Payload
+from shared.events import OrderCancelled, OrderConfirmed, OrderLine, OrderPayload, OrderPlaced
 from shared.inbox import DatabaseInbox, Delivery, Inbox
 
 TABLES = ("bill", "payment", "number_series", "invoice", "credit_note", "outbox", "inbox")
@@ -26,10 +26,16 @@ class NoInbox:
         return list(batch)
 
 
-def placed(order_id: str | None = None, currency: str = "EUR", amount_minor: int = 500, **fields: Any) -> OrderPlaced:
+def placed(
+    order_id: str | None = None,
+    currency: str = "EUR",
+    amount_minor: int = 500,
+    customer_id: str = "c-1",
+    **fields: Any,
+) -> OrderPlaced:
     return OrderPlaced(
         order_id=order_id or str(uuid4()),
-        customer_id="c-1",
+        customer_id=customer_id,
         email="ada@example.org",
         currency=currency,
         amount_minor=amount_minor,
@@ -49,7 +55,7 @@ def confirmed(order: OrderPlaced) -> OrderConfirmed:
     return OrderConfirmed(order_id=order.order_id, invoice_number="INV-2026-000001")
 
 
-def deliver(*payloads: Payload, traceparent: str | None = None) -> list[Delivery]:
+def deliver(*payloads: OrderPayload, traceparent: str | None = None) -> list[Delivery]:
     """Return the payloads as one partition's deliveries, in log order."""
     versions: dict[str, int] = {}
     batch = []
@@ -59,7 +65,7 @@ def deliver(*payloads: Payload, traceparent: str | None = None) -> list[Delivery
     return batch
 
 
-def _envelope(payload: Payload, version: int, traceparent: str | None) -> Envelope:
+def _envelope(payload: OrderPayload, version: int, traceparent: str | None) -> Envelope:
     kind = type(payload).__name__
     return Envelope(
         event_id=uuid4(),

@@ -202,7 +202,7 @@ def test_the_consumers_role_may_do_all_this(engine: Engine) -> None:
     assert rows(engine, "SELECT count(*) FROM credit_note") == [(1,)]
 
 
-def _statements(engine: Engine, payloads: list[events.Payload]) -> int:
+def _statements(engine: Engine, payloads: list[events.OrderPayload]) -> int:
     seen: list[str] = []
 
     def count(_connection: object, _cursor: object, statement: str, *_: object) -> None:

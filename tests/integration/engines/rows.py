@@ -11,7 +11,7 @@ TENTH = datetime(2026, 1, 2, 3, 4, 5, 100_000, tzinfo=UTC)
 _ADD = """
 INSERT INTO outbox (event_id, aggregate_type, aggregate_id, aggregate_version, destination, type, source, dataschema,
                     payload, traceparent, occurred_at)
-VALUES (%s, 'order', %s, %s, %s, %s, '/orders', %s, %s, %s, %s)
+VALUES (%s, %s, %s, %s, %s, %s, '/orders', %s, %s, %s, %s)
 """
 
 
@@ -24,14 +24,16 @@ def add(
     payload: bytes = b'{"a":1}',
     trace: str | None = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
     at: datetime | None = None,
+    aggregate_type: str = "order",
 ) -> None:
     when = at or datetime.now(UTC)
     schema = "https://example.com/OrderPlaced/1"
-    database.execute(_ADD, [uuid4(), aggregate_id, version, destination, "OrderPlaced", schema, payload, trace, when])
+    kind = (aggregate_type, aggregate_id, version, destination, "OrderPlaced", schema)
+    database.execute(_ADD, [uuid4(), *kind, payload, trace, when])
 
 
 def add_all(database: psycopg.Connection) -> int:
-    """Write them; return how many are events."""
+    """Write them; return how many are events of orders. One more is a notice, which has a topic of its own."""
     add(database, "plain")
     add(database, "plain", 2)
     add(database, "no-trace", trace=None)
@@ -41,6 +43,7 @@ def add_all(database: psycopg.Connection) -> int:
     add(database, "not-json", payload=bytes(range(256)))
     add(database, "empty", payload=b"")
     add(database, "command", destination="command")
+    add(database, "orders/1", aggregate_type="dead_letter")
     for number in range(40):
         add(database, f"aggregate-{number}", payload=b"x" * number * 100)
     return 48

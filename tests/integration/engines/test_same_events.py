@@ -37,22 +37,27 @@ def seen(messages: list[Message]) -> Seen:
     }
 
 
-def settings(deployment: Deployment, kafka: str, topic: str) -> Settings:
+Topics = tuple[str, str]
+"""For events, and for notices."""
+
+
+def settings(deployment: Deployment, kafka: str, topics: Topics) -> Settings:
     return Settings(
         instance="relay-1",
         database_url=deployment.superuser_url("orders"),
         kafka_bootstrap_servers=kafka,
-        orders_topic=topic,
+        orders_topic=topics[0],
+        dead_letter_topic=topics[1],
     )
 
 
-def by_polling(deployment: Deployment, kafka: str, topic: str) -> None:
-    relays = wiring.build(settings(deployment, kafka, topic)).relays
+def by_polling(deployment: Deployment, kafka: str, topics: Topics) -> None:
+    relays = wiring.build(settings(deployment, kafka, topics)).relays
     assert relays["event"].drain_once()
 
 
-def by_celery(deployment: Deployment, kafka: str, topic: str) -> None:
-    chosen = settings(deployment, kafka, topic)
+def by_celery(deployment: Deployment, kafka: str, topics: Topics) -> None:
+    chosen = settings(deployment, kafka, topics)
     assert worker.drain(chosen, wiring.make_transports(chosen))
 
 
@@ -71,17 +76,21 @@ def test_the_three_engines_publish_the_same_messages(
     connect_jars: None,
     tmp_path: Path,
 ) -> None:
-    """Key, bytes, partition, and headers as a set, for every row; commands stay out of the log."""
+    """Key, bytes, partition, and headers as a set, for every row; commands stay out of the log.
+
+    Notices of parked deliveries are in a topic of their own, and not among the orders.
+    """
     url, name = deployment.superuser_url("orders"), deployment.slot("orders")
     slot.make(url, name)
     count = add_all(outbox)
-    polled, ticked, read = topic(), topic(), topic()
+    polled, ticked, read = ((topic(), topic()) for _ in range(3))
     by_polling(deployment, kafka, polled)
     start_over(outbox)
     by_celery(deployment, kafka, ticked)
     ensure_topics(kafka, [deployment.heartbeat_topic("orders")], partitions=1)
     deployment.programs[connect().name] = connect()
-    environment = {**os.environ, **deployment.environment("connect"), "CDC_SOURCES": "orders", "ORDERS_TOPIC": read}
+    environment = {**os.environ, **deployment.environment("connect"), "CDC_SOURCES": "orders"}
+    environment |= {"ORDERS_TOPIC": read[0], "DEAD_LETTER_TOPIC": read[1]}
     log = (tmp_path / "connect.log").open("wb")
     debezium = subprocess.Popen(
         [sys.executable, "-m", "infra.cdc"], env=environment, cwd=tmp_path, stdout=log, stderr=log
@@ -89,10 +98,10 @@ def test_the_three_engines_publish_the_same_messages(
     try:
         address = f"127.0.0.1:{environment['HTTP_PORT']}"
         eventually(lambda: connectors(address)[0].state == "RUNNING", 60, "Debezium runs")
-        by_debezium = seen(read_all(kafka, read, count))
+        by_debezium = seen(read_all(kafka, read[0], count)), seen(read_all(kafka, read[1], 1))
     finally:
         debezium.terminate()
         debezium.wait(30)
-    assert len(by_debezium) == count
-    assert seen(read_all(kafka, polled, count)) == by_debezium
-    assert seen(read_all(kafka, ticked, count)) == by_debezium
+    assert [len(each) for each in by_debezium] == [count, 1]
+    for events, notices in (polled, ticked):
+        assert (seen(read_all(kafka, events, count)), seen(read_all(kafka, notices, 1))) == by_debezium

@@ -36,7 +36,7 @@ def order_headers(key: str | None = None, **headers: str) -> dict[str, str]:
     return {"Content-Type": "application/json", "Idempotency-Key": key or str(uuid4()), **headers}
 
 
-def delivery(payload: events.Payload, *, traceparent: str | None = None) -> Delivery:
+def delivery(payload: events.OrderPayload, *, traceparent: str | None = None) -> Delivery:
     """Return an event of billing as the consumer hands it over."""
     envelope = Envelope(
         event_id=uuid4(),

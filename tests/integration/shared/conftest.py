@@ -5,7 +5,7 @@ from sqlalchemy import Engine, MetaData, text
 
 from shared import database
 from shared.inbox import inbox_table
-from shared.inbox_parking import inbox_parking_tables
+from shared.inbox_parking import begun_table, inbox_parking_tables
 from tests.conftest import DatabaseFactory
 from tests.integration.shared.messages import EFFECT
 
@@ -17,6 +17,7 @@ def consuming(postgres_url: DatabaseFactory) -> Iterator[Engine]:
     metadata = MetaData()
     inbox_table(metadata)
     inbox_parking_tables(metadata)
+    begun_table(metadata)
     metadata.create_all(engine)
     with engine.begin() as connection:
         connection.execute(text(EFFECT))

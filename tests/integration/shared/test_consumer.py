@@ -19,7 +19,7 @@ from shared.errors import TransientError
 from shared.events import OrderConfirmed
 from shared.failpoints import Failpoint
 from shared.inbox import DatabaseInbox, Delivery, inbox_table
-from shared.inbox_parking import inbox_parking_tables
+from shared.inbox_parking import begun_table, inbox_parking_tables
 from shared.kafka import consumer_config, producer_config
 from shared.offset_commit import GroupMember
 from shared.outbox import new_event
@@ -39,6 +39,7 @@ def engine(postgres_url: DatabaseFactory) -> Iterator[Engine]:
     metadata = MetaData()
     inbox_table(metadata)
     inbox_parking_tables(metadata)
+    begun_table(metadata)
     metadata.create_all(engine)
     with engine.begin() as connection:
         connection.execute(text("CREATE TABLE effect (id bigserial, aggregate_id text, version int)"))

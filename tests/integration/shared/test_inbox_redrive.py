@@ -24,6 +24,11 @@ from tests.integration.shared.messages import Log, effects, event, lot, recorded
 LOT = InboxLot()
 
 
+def nowhere() -> Receiver:
+    """Return the receiver of a member that belongs to no group."""
+    return Receiver(KafkaConsumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "test", "log_level": 0}), "test")
+
+
 class Member:
     """One consumer's way of applying, without its log."""
 
@@ -31,9 +36,8 @@ class Member:
         self._engine = engine
         parking = Parking("test", policy)
         self.applier = Applier(inbox=DatabaseInbox("test"), handler=handler, parking=parking, read=read_payload)
-        nowhere = KafkaConsumer({"bootstrap.servers": "127.0.0.1:1", "group.id": "test", "log_level": 0})
         self._parts = {"engine": engine, "applier": self.applier, "parking": parking}
-        self._receiver = Receiver(nowhere, "test")
+        self._receiver = nowhere()
 
     def receive(self, *batch: Received) -> None:
         with database.transaction(self._engine) as connection:
