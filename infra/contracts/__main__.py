@@ -18,16 +18,16 @@ def documents() -> dict[str, dict[str, Any]]:
     """Return every document by its file's name."""
     return {
         "asyncapi.json": asyncapi.document(),
-        "orders.openapi.json": openapi(),
+        **{f"{service}.openapi.json": openapi(service) for service in ("orders", "analytics")},
         **schemas.documents(),
     }
 
 
-def openapi() -> dict[str, Any]:
-    """Return what the orders service says of its HTTP API."""
+def openapi(service: str) -> dict[str, Any]:
+    """Return what a service says of its HTTP API."""
     # Asked of the service itself: nothing out here knows its insides.
     printed = subprocess.run(
-        [sys.executable, "-m", "services.orders", "openapi"], check=True, capture_output=True, cwd=PROJECT
+        [sys.executable, "-m", f"services.{service}", "openapi"], check=True, capture_output=True, cwd=PROJECT
     )
     found: dict[str, Any] = json.loads(printed.stdout)
     return found
@@ -41,7 +41,7 @@ def main() -> None:
     if folder == FOLDER:
         SAGA.write_text(saga.page(), encoding="utf-8")
         pages.FOLDER.mkdir(exist_ok=True)
-        for name, text in pages.pages(openapi()).items():
+        for name, text in pages.pages(openapi("orders")).items():
             (pages.FOLDER / name).write_text(text, encoding="utf-8")
         for name, script in tables.scripts().items():
             (tables.FOLDER / name).write_text(script, encoding="utf-8")

@@ -26,7 +26,7 @@ def text() -> str:
 
 def _channel(channel: Channel) -> tuple[str, str, str, str]:
     messages = ", ".join(f"[{name}](#{name.lower()})" for name in channel.messages)
-    return code(channel.address), channel.sender, ", ".join(channel.receivers), messages
+    return code(channel.address), ", ".join(channel.senders), ", ".join(channel.receivers), messages
 
 
 def _message(name: str, channel: Channel) -> Iterator[str]:

@@ -1,4 +1,7 @@
-"""``python -m services.analytics consumer|api|housekeeper|rebuild``: a member, the API, the chores, a new version."""
+"""``python -m services.analytics consumer|api|housekeeper|rebuild``: a member, the API, the chores, a new version.
+
+``openapi`` prints the API's description and needs no settings.
+"""
 
 import json
 import os
@@ -53,9 +56,14 @@ def main() -> None:
 
         operate.main(sys.argv[2:], os.environ)
         return
+    if sys.argv[1:] == ["openapi"]:
+        from services.analytics import openapi
+
+        json.dump(openapi.document(), sys.stdout)
+        return
     role = ROLES.get(sys.argv[1] if len(sys.argv) > 1 else "")
     if role is None:
-        sys.exit(f"Analytics does not know what to be. Say one of: {', '.join(ROLES)}, rebuild.")
+        sys.exit(f"Analytics does not know what to be. Say one of: {', '.join(ROLES)}, rebuild, openapi.")
     settings = read(Settings, os.environ)
     logs.configure(settings.instance, settings.log_level)
     role(settings)

@@ -2,9 +2,10 @@
 
 import re
 from datetime import date
-from typing import Any, Final
+from typing import Final
 
-from flask import Flask, request
+import msgspec
+from flask import Flask, Response, request
 from sqlalchemy import Engine, text
 from werkzeug.exceptions import BadRequest
 
@@ -13,12 +14,30 @@ from shared.database import transaction
 from shared.http import install
 
 MOST_SKUS: Final = 100
+CURRENCY: Final = "[A-Z]{3}"
+
+
+class Revenue(msgspec.Struct, frozen=True):
+    revenue: list[figures.RevenueOfDay]
+
+
+class OrdersByState(msgspec.Struct, frozen=True):
+    orders_by_state: dict[str, int]
+
+
+class OrdersByDay(msgspec.Struct, frozen=True):
+    orders_by_day: list[figures.OrdersOfDay]
+
+
+class TopSkus(msgspec.Struct, frozen=True):
+    currency: str
+    by: figures.Measure
+    skus: list[figures.OrderedSku]
 
 
 def create_app(engine: Engine) -> Flask:
     """Make the application over an engine that was made in the same process, after any fork."""
     app = Flask("services.analytics")
-    app.json.sort_keys = False  # type: ignore[attr-defined]  # Flask's default provider has it, its base class not
 
     def ready() -> None:
         with transaction(engine) as connection:
@@ -27,34 +46,38 @@ def create_app(engine: Engine) -> Flask:
     install(app, ready)
 
     @app.get("/revenue")
-    def show_revenue() -> dict[str, Any]:
+    def show_revenue() -> Response:
         day = _asked_day()
         with transaction(engine) as connection:
-            return {"revenue": figures.revenue_by_day(connection, day)}
+            return _answer(Revenue(figures.revenue_by_day(connection, day)))
 
     @app.get("/orders-by-state")
-    def show_orders_by_state() -> dict[str, Any]:
+    def show_orders_by_state() -> Response:
         with transaction(engine) as connection:
-            return {"orders_by_state": figures.orders_in_each_state(connection)}
+            return _answer(OrdersByState(figures.orders_in_each_state(connection)))
 
     @app.get("/orders-by-day")
-    def show_orders_by_day() -> dict[str, Any]:
+    def show_orders_by_day() -> Response:
         day = _asked_day()
         with transaction(engine) as connection:
-            return {"orders_by_day": figures.orders_of_each_day(connection, day)}
+            return _answer(OrdersByDay(figures.orders_of_each_day(connection, day)))
 
     @app.get("/top-skus")
-    def show_top_skus() -> dict[str, Any]:
+    def show_top_skus() -> Response:
         currency, by, limit = _asked_currency(), _asked_measure(), _asked_limit()
         with transaction(engine) as connection:
-            return {"currency": currency, "by": by, "skus": figures.top_skus(connection, currency, by, limit)}
+            return _answer(TopSkus(currency, by, figures.top_skus(connection, currency, by, limit)))
 
     return app
 
 
+def _answer(content: msgspec.Struct) -> Response:
+    return Response(msgspec.json.encode(content), content_type="application/json")
+
+
 def _asked_currency() -> str:
     asked = request.args.get("currency", "")
-    if re.fullmatch("[A-Z]{3}", asked) is None:
+    if re.fullmatch(CURRENCY, asked) is None:
         raise BadRequest("Say of which currency, as in ?currency=EUR: amounts of different ones cannot be compared.")
     return asked
 

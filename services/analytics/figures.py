@@ -1,8 +1,9 @@
-"""Read the figures of the read model. Writes nothing."""
+"""Read the figures of the read model, in the shape in which they are answered. Writes nothing."""
 
 from datetime import date
-from typing import Any, Final, Literal, get_args
+from typing import Final, Literal, get_args
 
+import msgspec
 from sqlalchemy import Connection, select
 
 from services.analytics.tables import ordered_skus, orders_by_day, orders_by_state, revenue
@@ -11,11 +12,39 @@ Measure = Literal["quantity", "amount_minor", "orders"]
 MEASURES: Final[tuple[Measure, ...]] = get_args(Measure)
 
 
-def revenue_by_day(connection: Connection, day: date | None = None) -> list[dict[str, Any]]:
+class RevenueOfDay(msgspec.Struct, frozen=True, kw_only=True):
+    """What was invoiced and credited on a UTC day, each by the day of its own document."""
+
+    day: date
+    currency: str
+    invoices: int
+    amount_minor: int
+    credited_minor: int
+
+
+class OrdersOfDay(msgspec.Struct, frozen=True, kw_only=True):
+    """How many of the orders that were placed on a UTC day stand where."""
+
+    day: date
+    currency: str
+    state: str
+    orders: int
+
+
+class OrderedSku(msgspec.Struct, frozen=True, kw_only=True):
+    """What was ordered of an article, whether it was invoiced or not."""
+
+    sku: str
+    orders: int
+    quantity: int
+    amount_minor: int
+
+
+def revenue_by_day(connection: Connection, day: date | None = None) -> list[RevenueOfDay]:
     statement = select(revenue).order_by(revenue.c.day, revenue.c.currency)
     if day is not None:
         statement = statement.where(revenue.c.day == day)
-    return [{**row, "day": row["day"].isoformat()} for row in connection.execute(statement).mappings()]
+    return [RevenueOfDay(**row) for row in connection.execute(statement).mappings()]
 
 
 def orders_in_each_state(connection: Connection) -> dict[str, int]:
@@ -23,16 +52,16 @@ def orders_in_each_state(connection: Connection) -> dict[str, int]:
     return {row.state: row.orders for row in rows}
 
 
-def orders_of_each_day(connection: Connection, day: date | None = None) -> list[dict[str, Any]]:
+def orders_of_each_day(connection: Connection, day: date | None = None) -> list[OrdersOfDay]:
     """Return how many orders of a day and currency stand where; a state that none is in any more is left out."""
     counts = orders_by_day.c
     statement = select(orders_by_day).where(counts.orders > 0).order_by(counts.day, counts.currency, counts.state)
     if day is not None:
         statement = statement.where(counts.day == day)
-    return [{**row, "day": row["day"].isoformat()} for row in connection.execute(statement).mappings()]
+    return [OrdersOfDay(**row) for row in connection.execute(statement).mappings()]
 
 
-def top_skus(connection: Connection, currency: str, by: Measure, limit: int) -> list[dict[str, Any]]:
+def top_skus(connection: Connection, currency: str, by: Measure, limit: int) -> list[OrderedSku]:
     """Return what was ordered most in a currency, the greatest first."""
     articles = ordered_skus.c
     statement = (
@@ -41,4 +70,4 @@ def top_skus(connection: Connection, currency: str, by: Measure, limit: int) -> 
         .order_by(articles[by].desc(), articles.sku)
         .limit(limit)
     )
-    return [dict(row) for row in connection.execute(statement).mappings()]
+    return [OrderedSku(**row) for row in connection.execute(statement).mappings()]

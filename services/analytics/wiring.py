@@ -3,7 +3,7 @@
 from flask import Flask
 from sqlalchemy import Engine
 
-from services.analytics import count_orders
+from services.analytics import count_orders, openapi
 from services.analytics.api import create_app
 from services.analytics.settings import Settings
 from shared import http, kafka
@@ -44,6 +44,7 @@ def build(
         # A version that is built from the first event on has an inbox that has forgotten nothing.
         window=None if settings.rebuild_schema else window,
         consumer=settings.consumer_group,
+        # No source, so no notices: this database has no outbox (docs/decisions/0014).
     )
 
 
@@ -71,6 +72,7 @@ def _group(settings: Settings) -> str:
 def build_api(settings: Settings) -> Flask:
     engine = build_engine(settings)
     app = create_app(engine)
+    app.add_url_rule("/openapi.json", view_func=openapi.document)
     if settings.admin_token_file:
         app.register_blueprint(parked_blueprint(engine, [InboxLot()], settings.admin_token_file))
     return app

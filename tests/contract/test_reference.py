@@ -13,7 +13,7 @@ from infra.reference.pages import CONTENTS, FOLDER, pages
 
 @cache
 def made() -> dict[str, str]:
-    return pages(openapi())
+    return pages(openapi("orders"))
 
 
 @pytest.mark.parametrize("name", ["README.md", *CONTENTS])
