@@ -16,7 +16,7 @@ CREATE TABLE inbox (
 )
  PARTITION BY RANGE (event_id);
 
-COMMENT ON TABLE inbox IS 'effectively-once inbox 1, for code from 1 on';
+COMMENT ON TABLE inbox IS 'effectively-once inbox 2, for code from 1 on';
 
 CREATE TABLE inbox_default PARTITION OF inbox DEFAULT;
 
@@ -81,6 +81,17 @@ CREATE TABLE inbox_attempts (
   last_error TEXT NOT NULL,
   last_at TIMESTAMP WITH TIME ZONE DEFAULT clock_timestamp() NOT NULL,
   PRIMARY KEY (consumer, topic, partition, "offset")
+);
+
+CREATE TABLE inbox_begun (
+  consumer TEXT NOT NULL,
+  topic TEXT NOT NULL,
+  partition INTEGER NOT NULL,
+  first_offset BIGINT NOT NULL,
+  last_offset BIGINT NOT NULL,
+  times INTEGER NOT NULL,
+  begun_at TIMESTAMP WITH TIME ZONE DEFAULT clock_timestamp() NOT NULL,
+  PRIMARY KEY (consumer, topic, partition)
 );
 
 CREATE TABLE inbox_parked (
