@@ -31,6 +31,14 @@ Destination = Literal["event", "command"]
 ADD: Final = """
 INSERT INTO outbox (event_id, aggregate_type, aggregate_id, aggregate_version,
                     destination, type, source, dataschema, payload, traceparent)
+VALUES (%(event_id)s, %(aggregate_type)s, %(aggregate_id)s, %(aggregate_version)s,
+        %(destination)s, %(type)s, %(source)s, %(dataschema)s, %(payload)s, %(traceparent)s)
+"""
+"""Plain SQL for one event. ``xid`` and ``id`` are left to their defaults, drawn in that order."""
+
+ADD_MANY: Final = """
+INSERT INTO outbox (event_id, aggregate_type, aggregate_id, aggregate_version,
+                    destination, type, source, dataschema, payload, traceparent)
 SELECT event_id, aggregate_type, aggregate_id, aggregate_version,
        destination, type, source, dataschema, payload, traceparent
 FROM unnest(%(event_id)s::uuid[], %(aggregate_type)s::text[], %(aggregate_id)s::text[], %(aggregate_version)s::int[],
@@ -40,8 +48,7 @@ FROM unnest(%(event_id)s::uuid[], %(aggregate_type)s::text[], %(aggregate_id)s::
             destination, type, source, dataschema, payload, traceparent, place)
 ORDER BY place
 """
-"""Plain SQL for one event or many, in their order; any driver that binds lists can run it. ``xid`` and ``id`` are left
-to their defaults, drawn in that order."""
+"""The same for many, in their order; any driver that binds lists can run it. For one it takes twice as long."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,13 +93,15 @@ def new_event(
     )
 
 
-def statement(*new_events: Event) -> tuple[str, dict[str, list[Any]]]:
+def statement(*new_events: Event) -> tuple[str, dict[str, Any]]:
     """Return what writes these events: SQL, and its parameters by name.
 
     For the connection that holds the aggregate's lock, as ``add`` says: ``connection.execute(*statement(event))`` with
     psycopg, awaited where it is asynchronous; ``cursor.execute(*statement(event))`` with Django.
     """
-    return ADD, {name: [getattr(event, name) for event in new_events] for name in Event.__slots__}
+    if len(new_events) == 1:
+        return ADD, {name: getattr(new_events[0], name) for name in Event.__slots__}
+    return ADD_MANY, {name: [getattr(event, name) for event in new_events] for name in Event.__slots__}
 
 
 def add(connection: Connection, *new_events: Event) -> None:
