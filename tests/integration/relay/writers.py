@@ -38,10 +38,13 @@ class Ledger:
 
 
 class Writer:
-    def __init__(self, engine: Engine, ledger: Ledger, seed: int) -> None:
+    """``oversized``: the share of events that are larger than a few kilobytes, however they are compressed."""
+
+    def __init__(self, engine: Engine, ledger: Ledger, seed: int, oversized: float = 0.0) -> None:
         self._engine = engine
         self._ledger = ledger
         self._random = random.Random(seed)
+        self._oversized = oversized
 
     def run(self, stop: threading.Event) -> None:
         while not stop.is_set():
@@ -72,14 +75,16 @@ class Writer:
         version = connection.execute(
             text("UPDATE aggregate SET version = version + 1 WHERE id = :id RETURNING version"), {"id": aggregate_id}
         ).scalar_one()
-        event = outbox.new_event(
-            "order", aggregate_id, version, OrderConfirmed(order_id=aggregate_id, invoice_number="1"), source="/test"
-        )
+        payload = OrderConfirmed(order_id=aggregate_id, invoice_number=self._invoice_number())
+        event = outbox.new_event("order", aggregate_id, version, payload, source="/test")
         outbox.add(connection, event)
         written.append((aggregate_id, version, event.event_id))
         if savepoint is not None and self._random.random() < 0.5:
             savepoint.rollback()
             del written[before:]
+
+    def _invoice_number(self) -> str:
+        return self._random.randbytes(4_000).hex() if self._random.random() < self._oversized else "1"
 
     def _dawdle(self) -> None:
         if self._random.random() < 0.2:
