@@ -18,6 +18,7 @@ from redis import Redis
 
 from infra.kafka.topics import delete_topics, ensure_topics
 from infra.local.stack import LocalStack
+from tests.janitor import Janitor
 from tests.schemas import Schemas
 
 T = TypeVar("T")
@@ -30,7 +31,9 @@ _TEST_REDIS_DATABASES = range(16, 64)
 
 
 class DatabaseFactory(Protocol):
-    def __call__(self, *, driver: str = "postgresql+psycopg", of: str | None = None) -> str: ...
+    def __call__(
+        self, *, driver: str = "postgresql+psycopg", of: str | None = None, like: str | None = None
+    ) -> str: ...
 
 
 class TopicFactory(Protocol):
@@ -60,6 +63,11 @@ def eventually(
             raise AssertionError(f"not within {deadline_seconds} s: {described} ({last})")
         time.sleep(pause)
         pause = min(pause * 1.5, 0.25)
+
+
+def slowness() -> float:
+    """How much slower than when idle the machine is now, by what waits for its processors; 1 and more."""
+    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -92,24 +100,31 @@ def server(stack: LocalStack) -> Callable[[str], str]:
 
 
 @pytest.fixture(scope="session")
-def schemas(stack: LocalStack) -> Iterator[Schemas]:
+def janitor(stack: LocalStack) -> Iterator[Janitor]:
+    janitor = Janitor(server(stack))
+    yield janitor
+    janitor.close()
+
+
+@pytest.fixture(scope="session")
+def schemas(stack: LocalStack, janitor: Janitor) -> Iterator[Schemas]:
     schemas = Schemas(server(stack))
     yield schemas
-    schemas.drop()
+    janitor.drop(schemas.made())
 
 
 @pytest.fixture(scope="module")
-def postgres_url(stack: LocalStack, schemas: Schemas) -> Iterator[DatabaseFactory]:
+def postgres_url(stack: LocalStack, schemas: Schemas, janitor: Janitor) -> Iterator[DatabaseFactory]:
     """Return a function that makes a database and returns its address (superuser, password included).
 
-    It is empty, or has the tables ``of`` a service. For psycopg itself: ``postgres_url(driver="postgresql")``. The
-    databases are dropped after the module.
+    It is empty, or has the tables ``of`` a service, or is ``like`` a template of ``schemas``. For psycopg itself:
+    ``postgres_url(driver="postgresql")``. The databases are dropped after the module.
     """
     made: list[str] = []
     url = server(stack)
 
-    def make(*, driver: str = "postgresql+psycopg", of: str | None = None) -> str:
-        name, template = f"test_{uuid4().hex}", schemas.template(of) if of else "template1"
+    def make(*, driver: str = "postgresql+psycopg", of: str | None = None, like: str | None = None) -> str:
+        name, template = f"test_{uuid4().hex}", schemas.template(of) if of else like or "template1"
         statement = sql.SQL("CREATE DATABASE {} TEMPLATE {}")
         with psycopg.connect(url("postgres"), autocommit=True) as connection:
             connection.execute(statement.format(sql.Identifier(name), sql.Identifier(template)))
@@ -117,9 +132,7 @@ def postgres_url(stack: LocalStack, schemas: Schemas) -> Iterator[DatabaseFactor
         return url(name).replace("postgresql", driver, 1)
 
     yield make
-    with psycopg.connect(url("postgres"), autocommit=True) as connection:
-        for name in made:
-            connection.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(sql.Identifier(name)))
+    janitor.drop(made)
 
 
 @pytest.fixture(scope="session")

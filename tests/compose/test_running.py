@@ -1,6 +1,5 @@
 """The running system in containers, seen from outside: ready, reachable, small."""
 
-import os
 import re
 import subprocess
 from collections.abc import Callable
@@ -9,7 +8,7 @@ import pytest
 from confluent_kafka.admin import AdminClient
 
 from tests.compose.conftest import ROOT, Project, docker
-from tests.conftest import eventually
+from tests.conftest import eventually, slowness
 
 Record = Callable[[str, object], None]
 ONE_SHOTS = {"secrets", "databases", "migrate", "topics"}
@@ -118,8 +117,3 @@ def is_healthy_again(system: Project, service: str, former: int) -> bool:
 def size(text: str) -> float:
     number, unit = re.fullmatch(r"([\d.]+)(\w+)", text).groups()  # type: ignore[union-attr]
     return float(number) * {"B": 1, "KiB": 2**10, "MiB": 2**20, "GiB": 2**30}[unit]
-
-
-def slowness() -> float:
-    """How much slower than when idle the machine is now, by what waits for its processors; 1 and more."""
-    return max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1))

@@ -9,17 +9,17 @@ from shared import database
 from shared.outbox_tables import FIRST_POSITIONS, outbox_table, relay_tables
 from tests.conftest import DatabaseFactory
 from tests.integration.relay.writers import CREATE_AGGREGATES
+from tests.schemas import Schemas
 
 
 @pytest.fixture
-def outbox_url(postgres_url: DatabaseFactory) -> str:
-    return postgres_url()
+def outbox_url(postgres_url: DatabaseFactory, schemas: Schemas) -> str:
+    return postgres_url(like=schemas.built("outbox", create_outbox))
 
 
 @pytest.fixture
 def engine(outbox_url: str) -> Iterator[Engine]:
     engine = database.create_engine(outbox_url, None, "test", pool_size=30)
-    create_outbox(engine)
     yield engine
     engine.dispose()
 

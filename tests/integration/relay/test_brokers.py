@@ -20,7 +20,7 @@ from services.relay.transports import KafkaTransport
 from shared.events import OrderConfirmed
 from shared.kafka import producer_config
 from shared.outbox import add, new_event
-from tests.conftest import TopicFactory, eventually
+from tests.conftest import TopicFactory, eventually, slowness
 from tests.integration.relay.brokers import Broker, Cluster, cluster
 from tests.integration.relay.processes import Ground, read_log
 from tests.integration.relay.test_kafka_transport import set_limit
@@ -28,6 +28,7 @@ from tests.integration.relay.test_relay import relay
 from tests.integration.relay.writers import Ledger, Writer
 
 OUTAGE_SECONDS = float(os.environ.get("OUTAGE_SECONDS", "15"))
+WRITERS = int(os.environ.get("WRITERS", "6"))
 LEADERS = int(os.environ.get("LEADERS", "2"))
 STALLS = int(os.environ.get("STALLS", "2"))
 BACKLOG = 80_000
@@ -56,7 +57,7 @@ def arrived(kafka: str) -> int:
 @contextmanager
 def writing(engine: Engine, ledger: Ledger) -> Iterator[None]:
     stop = threading.Event()
-    writers = [threading.Thread(target=Writer(engine, ledger, seed).run, args=(stop,)) for seed in range(6)]
+    writers = [threading.Thread(target=Writer(engine, ledger, seed).run, args=(stop,)) for seed in range(WRITERS)]
     for writer in writers:
         writer.start()
     try:
@@ -80,7 +81,7 @@ def _die(broker: Broker) -> None:
 
 
 @pytest.mark.full
-@pytest.mark.timeout(300 + 2 * OUTAGE_SECONDS)
+@pytest.mark.timeout(500 + 2 * OUTAGE_SECONDS)
 @pytest.mark.parametrize("outage", [_stand_still, _die])
 def test_after_an_outage_the_backlog_drains_in_order_and_nothing_is_parked(
     engine: Engine, outbox_url: str, tmp_path: Path, outage: Callable[[Broker], None]
@@ -93,13 +94,16 @@ def test_after_an_outage_the_backlog_drains_in_order_and_nothing_is_parked(
             with writing(engine, ledger):
                 eventually(lambda: arrived(brokers.address) > 200, 60, "events flow")
                 outage(broker)
-                answers_at = eventually(lambda: brokers.metadata() and time.time(), 60, "the broker answers")
+                answers_at = eventually(lambda: brokers.metadata() and time.time(), 180, "the broker answers")
                 before = arrived(brokers.address)
                 eventually(lambda: arrived(brokers.address) > before, 60, "events flow again")
             eventually(lambda: not ground.pending(), 120, "the backlog is drained")
-        assert _first_after(brokers.address, answers_at) - answers_at <= SOON_SECONDS
+        soon = SOON_SECONDS * slowness()
         assert ground.faults() == []
         assert ground.parked() == []
+        first_after = _first_after(brokers.address, answers_at) - answers_at
+        print(f"out of the outage after {first_after:.1f} s")  # noqa: T201  # the figure that a run on demand is for
+        assert first_after <= soon
 
 
 def _first_after(kafka: str, moment: float) -> float:

@@ -8,12 +8,18 @@ from shared.inbox import inbox_table
 from shared.inbox_parking import begun_table, inbox_parking_tables
 from tests.conftest import DatabaseFactory
 from tests.integration.shared.messages import EFFECT
+from tests.schemas import Schemas
 
 
 @pytest.fixture
-def consuming(postgres_url: DatabaseFactory) -> Iterator[Engine]:
+def consuming(postgres_url: DatabaseFactory, schemas: Schemas) -> Iterator[Engine]:
     """Return a database with an inbox, its lot, and one table for effects."""
-    engine = database.create_engine(postgres_url(), None, "test")
+    engine = database.create_engine(postgres_url(like=schemas.built("consuming", create_inbox)), None, "test")
+    yield engine
+    engine.dispose()
+
+
+def create_inbox(engine: Engine) -> None:
     metadata = MetaData()
     inbox_table(metadata)
     inbox_parking_tables(metadata)
@@ -21,5 +27,3 @@ def consuming(postgres_url: DatabaseFactory) -> Iterator[Engine]:
     metadata.create_all(engine)
     with engine.begin() as connection:
         connection.execute(text(EFFECT))
-    yield engine
-    engine.dispose()

@@ -9,21 +9,20 @@ from uuid import UUID
 import pytest
 from confluent_kafka import Producer
 from prometheus_client import REGISTRY
-from sqlalchemy import Connection, Engine, MetaData, text
+from sqlalchemy import Connection, Engine, text
 
-from shared import database, failpoints
+from shared import failpoints
 from shared.clock import utc_now
 from shared.consumer import RETRIES, Consumer
 from shared.envelope import Envelope, to_headers
 from shared.errors import TransientError
 from shared.events import OrderConfirmed
 from shared.failpoints import Failpoint
-from shared.inbox import DatabaseInbox, Delivery, inbox_table
-from shared.inbox_parking import begun_table, inbox_parking_tables
+from shared.inbox import DatabaseInbox, Delivery
 from shared.kafka import consumer_config, producer_config
 from shared.offset_commit import GroupMember
 from shared.outbox import new_event
-from tests.conftest import DatabaseFactory, TopicFactory, eventually
+from tests.conftest import TopicFactory, eventually
 
 PARTITIONS = 3
 UNITS = ("messages", "seconds")
@@ -34,17 +33,8 @@ class Died(BaseException):
 
 
 @pytest.fixture
-def engine(postgres_url: DatabaseFactory) -> Iterator[Engine]:
-    engine = database.create_engine(postgres_url(), None, "test")
-    metadata = MetaData()
-    inbox_table(metadata)
-    inbox_parking_tables(metadata)
-    begun_table(metadata)
-    metadata.create_all(engine)
-    with engine.begin() as connection:
-        connection.execute(text("CREATE TABLE effect (id bigserial, aggregate_id text, version int)"))
-    yield engine
-    engine.dispose()
+def engine(consuming: Engine) -> Engine:
+    return consuming
 
 
 @dataclass
