@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from psycopg.errors import IdleInTransactionSessionTimeout
 from sqlalchemy import Engine, text
 
 from services.relay.failures import ATTEMPTS, Fault
@@ -237,7 +238,7 @@ def test_a_relay_that_dies_while_it_parks_neither_loses_nor_doubles(
                     name,
                     replace(Pace(), chunk_size=4, lease_seconds=0.01),
                 ).drain_once()
-            except Death:
+            except (Death, IdleInTransactionSessionTimeout):  # so short a lease is over in a transaction that dawdles
                 continue
     finally:
         failpoints.disarm()
