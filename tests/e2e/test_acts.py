@@ -22,14 +22,6 @@ def test_without_an_inbox_a_replay_invoices_twice(run_scenario: RunScenario) -> 
     assert "S11" in verdict.broken
 
 
-@pytest.mark.full
-def test_an_offset_noted_before_the_effect_loses_orders(run_scenario: RunScenario) -> None:
-    """A consumer that notes its offset first loses what it had in hand when it is killed; nothing is doubled."""
-    verdict = run_scenario("consumer_killed_after_effect_before_commit", seconds=6, without="offset-after-effect")
-    _must_be_red_as_foretold(verdict, "offset-after-effect")
-    assert "S11" not in verdict.broken
-
-
 def _must_be_red_as_foretold(verdict: Verdict, guard: str) -> None:
     found = matrix.row(unsafe.load(guard), verdict).found
     assert verdict.exit_code == 1

@@ -8,7 +8,11 @@ from tests.e2e.conftest import RunScenario
 pytestmark = [pytest.mark.full, pytest.mark.timeout(400)]
 
 
-@pytest.mark.parametrize("name", matrix.TELLING)
+IN_THE_DEFAULT_SUITE = "billing_without_inbox"
+"""See test_acts.py."""
+
+
+@pytest.mark.parametrize("name", [name for name in matrix.TELLING if name != IN_THE_DEFAULT_SUITE])
 def test_a_missing_guard_is_noticed_by_the_rules_that_were_foretold(run_scenario: RunScenario, name: str) -> None:
     """Every rule is where the variant's three sets put it."""
     variant = unsafe.load(name)
