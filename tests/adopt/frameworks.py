@@ -3,6 +3,7 @@
 import os
 from functools import cache
 from importlib.util import find_spec
+from threading import Lock
 from typing import Any
 
 import pytest
@@ -11,6 +12,8 @@ from sqlalchemy import make_url
 from tests.adopt import pages
 from tests.adopt.shop import Shop
 
+_ONE_AT_A_TIME = Lock()
+
 
 def needs(package: str) -> pytest.MarkDecorator:
     """Leave a test out where the package is not, but for continuous integration: there it fails."""
@@ -18,9 +21,14 @@ def needs(package: str) -> pytest.MarkDecorator:
     return pytest.mark.skipif(absent, reason=f"{package} is not installed: `make examples` does it")
 
 
-@cache
 def django_page(shop: Shop) -> dict[str, Any]:
     """Set Django up on a shop, once for this process, and return what its page defines."""
+    with _ONE_AT_A_TIME:  # a test's threads may all be the first
+        return _django_page(shop)
+
+
+@cache
+def _django_page(shop: Shop) -> dict[str, Any]:
     import django
     from django.conf import settings
 

@@ -1,7 +1,7 @@
 """Every way to write an event that docs/adopt names, as its page has it: one contract for all drivers.
 
-Seen red: the session's page without its flush (the outbox refuses the old version), and the pages of psycopg with the
-event before the UPDATE, its version looked up (events out of order, or refused).
+Seen red: the session's page without its flush (the outbox refuses a version that two have told), and with a count that
+is left to SQLAlchemy (an order that does not change keeps its version).
 """
 
 import asyncio

@@ -1,7 +1,6 @@
 """The order service as somebody else has built it, killed and replayed as ours is, and judged by the same judge.
 
-Seen red with the event written behind the commit (``on_commit`` in Django, a second transaction in FastAPI): S04,
-orders that nobody was ever told of.
+That the judge sees an order of which nobody was told is shown by ``orders_publish_after_commit`` in the matrix.
 """
 
 import pytest
