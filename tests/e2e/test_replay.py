@@ -51,13 +51,11 @@ def running(group: Group) -> bool:
 
 
 def effects(system: System) -> list[dict[str, Any]]:
+    """Return what billing's tables hold, but for what the mail worker tells of its mails meanwhile."""
     tables = ("bill", "payment", "invoice", "number_series", "outbox")
-    return [
-        system.rows("billing", f"SELECT count(*), md5(string_agg({name}::text, '' ORDER BY {name}::text)) FROM {name}")[
-            0
-        ]
-        for name in tables
-    ]
+    row = "(to_jsonb(t) - 'mail_outcome' - 'mail_reminders' - 'mail_commanded_at' - 'mail_settled_at')::text"
+    query = f"SELECT count(*), md5(string_agg({row}, '' ORDER BY {row})) FROM"
+    return [system.rows("billing", f"{query} {name} AS t")[0] for name in tables]
 
 
 def said(_line: str) -> None:
