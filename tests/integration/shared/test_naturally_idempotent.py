@@ -38,8 +38,7 @@ def engine(postgres_url: DatabaseFactory, page: dict[str, Any]) -> Iterator[Engi
 
 @pytest.mark.parametrize("seed", range(5))
 def test_a_state_set_by_version_needs_no_inbox(engine: Engine, page: dict[str, Any], seed: int) -> None:
-    """Copies, replays and any order of arrival end in one table. Seen red without `WHERE known.version <
-    excluded.version`, and without `version DESC` in the order of the batch."""
+    """Copies, replays and any order of arrival end in one table: what keeps it so is the comparison of versions."""
     dice = random.Random(seed)
     expected, news = {}, []
     for number in range(40):

@@ -33,7 +33,7 @@ def role(postgres_url: DatabaseFactory) -> Iterator[tuple[str, Callable[[str], N
 
 def test_a_rotated_password_needs_no_restart(role: tuple[str, Callable[[str], None]], tmp_path: Path) -> None:
     """Open sessions go on; new ones take the file's password. Between file and role a new session is refused, which
-    every loop here takes for a database that is away. Seen red with the password read once, when the engine is made."""
+    every loop here takes for a database that is away."""
     url, change = role
     file = tmp_path / "password"
     file.write_text("first")
