@@ -32,9 +32,7 @@ class Corruption:
 
 CORRUPTIONS: list[Corruption] = []
 
-NAME_THEIR_EVENT = frozenset(
-    {"S05", "S06", "S07", "S08", "S09", "S10", "S12", "S20", "S21", "S22", "L01", "L04", "L05"}
-)
+NAME_THEIR_EVENT = frozenset({"S05", "S06", "S07", "S08", "S09", "S10", "S12", "S20", "S21", "S22", "L01", "L05"})
 """Rules that speak of one event: where they name an order, they name the event too."""
 
 

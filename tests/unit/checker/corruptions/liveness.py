@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chaos.specimens import Row, Varied
 from tests.unit.checker.corruptions.corruption import corruption
-from tests.unit.checker.corruptions.pick import INBOX_OF, INVOICES, came, event_of, set_times, some
+from tests.unit.checker.corruptions.pick import INBOX_OF, INTENTS, INVOICES, came, event_of, set_times, some
 
 
 def mark_of(h: Varied, at_least: int = 1) -> Row:
@@ -71,7 +71,7 @@ def _(h: Varied) -> None:
     set_times(h, "2026-03-01T11:00:00.000000+00:00", "inject", "hit", "heal")
 
 
-@corruption("L04", "S21")
+@corruption("L04", "S21", names_event=True)
 def _(h: Varied) -> str:
     """something waited longer than it may while the faults went on"""
     row = some(h, _during_the_faults(h))
@@ -79,7 +79,7 @@ def _(h: Varied) -> str:
     return str(row["aggregate_id"])
 
 
-@corruption("L04", "S21")
+@corruption("L04", "S21", names_event=True)
 def _(h: Varied) -> str:
     """the last that came into the log while the faults went on waited longer than it may, and that was asked alone"""
     del h.run["expect"]["progress"]
@@ -88,7 +88,7 @@ def _(h: Varied) -> str:
     return str(row["aggregate_id"])
 
 
-@corruption("L04", "S21")
+@corruption("L04", "S21", names_event=True)
 def _(h: Varied) -> str:
     """what came into the log with the first blow waited longer than it may"""
     row = some(h, _during_the_faults(h))
@@ -97,7 +97,7 @@ def _(h: Varied) -> str:
     return str(row["aggregate_id"])
 
 
-@corruption("L04", "S21")
+@corruption("L04", "S21", names_event=True)
 def _(h: Varied) -> str:
     """what came into the log with the healing waited longer than it may"""
     row = some(h, _during_the_faults(h))
@@ -120,3 +120,27 @@ def _(h: Varied) -> str:
     h.the(INVOICES, order_id=order_id)["applied_at"] = "2026-03-01T12:30:00.000000+00:00"
     h.finish_again()
     return order_id
+
+
+def _asked_meanwhile(h: Varied) -> Row:
+    """Return an attempt, with the faults going on from before it until long after."""
+    set_times(h, "2026-03-01T11:00:00.000000+00:00", "inject")
+    set_times(h, "2026-03-01T13:00:00.000000+00:00", "heal")
+    h.run["expect"]["longest_answer_seconds"] = 10
+    return h.the(INTENTS, order_id=h.dice.choice(h.plain["invoiced"]))
+
+
+@corruption("L04")
+def _(h: Varied) -> str:
+    """a customer had to wait longer for an answer than it may while the faults went on"""
+    attempt = _asked_meanwhile(h)
+    attempt["ended_at"] = "2026-03-01T12:30:00.000000+00:00"
+    return str(attempt["order_id"])
+
+
+@corruption("L04")
+def _(h: Varied) -> str:
+    """a customer was answered with an error of the server while the faults went on"""
+    attempt = _asked_meanwhile(h)
+    attempt["status"] = 500
+    return str(attempt["order_id"])
