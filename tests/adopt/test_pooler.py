@@ -1,6 +1,6 @@
 """Writers behind a pooler in transaction mode: many clients, two connections to the server.
 
-Seen red with psycopg's prepared statements left on: pgbouncer 1.18 answers that a prepared statement does not exist.
+Seen red with psycopg's prepared statements left on: "prepared statement already exists" (pgbouncer 1.18).
 """
 
 import os

@@ -1,6 +1,6 @@
 """A table without versions gets them, while code that does not know them goes on writing.
 
-Seen red with the count read in a statement before the UPDATE: versions are told twice, and the outbox refuses them.
+Seen red with a count that does not rise: versions are told twice, and the outbox refuses them.
 """
 
 from collections.abc import Callable
