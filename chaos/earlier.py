@@ -19,7 +19,7 @@ import msgspec
 from shared import events
 
 
-class PaymentDeclined(events.Payload, frozen=True, kw_only=True):
+class PaymentDeclined(events.OrderPayload, frozen=True, kw_only=True):
     """As every reader and writer of the release before knew it; ``events.PaymentDeclinedV1`` under its name of then."""
 
     reason: str

@@ -8,6 +8,7 @@ Not promised: that a signal arrives. It is lost while the database is away, and 
 transactions. A lost one costs at most the relay's poll interval; the writer never waits for it and never fails by it.
 """
 
+import select
 import threading
 import time
 from collections.abc import Callable
@@ -92,6 +93,14 @@ def listen(connection: psycopg.Connection[Any]) -> None:
 def wait_for_signal(connection: psycopg.Connection[Any], seconds: float) -> bool:
     """Wait for a signal, at most so long. Returns whether one came. Raises OperationalError when the server is gone.
 
-    Takes all that have come, so that those of a busy time neither pile up nor wake anybody afterwards.
+    Takes all that have come, so that those of a busy time neither pile up nor wake anybody afterwards. Waits with the
+    system's own call: psycopg's counts whole milliseconds and spins through the last one.
     """
-    return len(list(connection.notifies(timeout=seconds, stop_after=1))) > 0
+    if _take(connection):
+        return True
+    select.select([connection], [], [], seconds)
+    return _take(connection)
+
+
+def _take(connection: psycopg.Connection[Any]) -> bool:
+    return len(list(connection.notifies(timeout=0, stop_after=1))) > 0

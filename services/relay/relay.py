@@ -129,6 +129,8 @@ class Relay:
         if self._sender.breaker.blocks() or not session.held:
             return 0
         moved = self._redrive(session) + self._advance_all(session)
+        if not moved:
+            self._sender.ask(session)
         if session.settle_is_due():
             session.settle()
         return moved

@@ -68,6 +68,18 @@ class Sender:
             self._tell.published(held, rows, published.count)
         return published
 
+    def ask(self, session: Session) -> None:
+        """Ask a receiver that was away for a sign of life when there is nothing to try on it: or the breaker would stay
+        open, and look like an outage, until the next event."""
+        deadline = session.deadline_seconds()
+        if not self.breaker.is_open or self.breaker.blocks() or deadline <= 0:
+            return
+        if self._transport.probe(min(PROBE_SECONDS, deadline)) is None:
+            self.breaker.close()
+            self._tell.receiver_answers()
+        else:
+            self.breaker.trip()
+
     def judge(self, session: Session, held: Held, rows: Sequence[Row], published: Published) -> Parked | None:
         """Do what the fault asks for. Returns the row that is at fault for good."""
         care = session.care[held.position_id]

@@ -54,6 +54,14 @@ class Broken(RecordingTransport):
         return super().publish(rows, deadline_seconds)
 
 
+def test_a_breaker_closes_although_nothing_is_left_to_try(engine: Engine, outbox_url: str) -> None:
+    """Another relay has sent what this one could not. Red without the question: it looks every 5 ms, for ever."""
+    relaying = relay(outbox_url, RecordingTransport(Log(), 0))
+    relaying.step()
+    relaying._sender.breaker.trip()
+    eventually(lambda: relaying.step() > 0.1 and not relaying._sender.breaker.is_open, 10, "the relay is idle again")
+
+
 def test_what_is_committed_leaves_once(engine: Engine, outbox_url: str) -> None:
     """A drain publishes all of it, the next drain nothing."""
     log = Log()
