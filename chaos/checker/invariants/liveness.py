@@ -96,25 +96,31 @@ def _within(copies: Iterable[Copy], first: float, last: float) -> Iterator[Copy]
 
 
 def _answered_later(evidence: Evidence, patience: float, first: float, last: float) -> Iterator[Counterexample]:
-    """What customers asked for between two moments and got a 5xx, or no answer within their patience."""
-    asked: dict[tuple[object, ...], float] = {}
-    for attempt in sorted(evidence.intents, key=lambda attempt: attempt.started_at):
-        if not first <= when(attempt.started_at) <= last:
-            continue
-        begun = asked.setdefault(_request(attempt), when(attempt.started_at))
+    """What customers asked for between two moments and got a 5xx, or no answer within their patience.
+
+    Whoever has to ask again waits on: the time counts from the first attempt.
+    """
+    attempts = [attempt for attempt in evidence.intents if first <= when(attempt.started_at) <= last]
+    begun = {_request(attempt): when(attempt.started_at) for attempt in sorted(attempts, key=_newest_first)}
+    for attempt in attempts:
         if attempt.status is not None and attempt.status >= _SERVER_ERROR:
             sentence = _("the attempt {n} to {op} {order} was answered with {status}")
             yield Counterexample(
                 sentence.format(n=attempt.n, op=attempt.op, order=attempt.order_ref, status=attempt.status),
                 attempt.order_id,
             )
-        answered = attempt.result != "info" and attempt.ended_at is not None
-        if answered and (waited := when(attempt.ended_at or "") - begun) > patience:
-            sentence = _("the answer to {op} {order} came after {waited:.1f} s; the bound is {patience} s")
+        if attempt.ended_at is None:
+            continue
+        if (waited := when(attempt.ended_at) - begun[_request(attempt)]) > patience:
+            sentence = _("whoever asked to {op} {order} waited {waited:.1f} s for an answer; the bound is {patience} s")
             yield Counterexample(
                 sentence.format(op=attempt.op, order=attempt.order_ref, waited=waited, patience=patience),
                 attempt.order_id,
             )
+
+
+def _newest_first(attempt: Intent) -> float:
+    return -when(attempt.started_at)
 
 
 def _request(attempt: Intent) -> tuple[object, ...]:

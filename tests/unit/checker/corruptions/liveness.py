@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from chaos.specimens import Row, Varied
 from tests.unit.checker.corruptions.corruption import corruption
-from tests.unit.checker.corruptions.pick import INBOX_OF, INTENTS, INVOICES, came, event_of, set_times, some
+from tests.unit.checker.corruptions.pick import INBOX_OF, INTENTS, INVOICES, came, event_of, later, set_times, some
 
 
 def mark_of(h: Varied, at_least: int = 1) -> Row:
@@ -144,3 +144,35 @@ def _(h: Varied) -> str:
     attempt = _asked_meanwhile(h)
     attempt["status"] = 500
     return str(attempt["order_id"])
+
+
+@corruption("L04")
+def _(h: Varied) -> str:
+    """a customer asked again, and the answers together took longer than they may"""
+    attempt = _asked_meanwhile(h)
+    _asked_before(h, attempt, 9)
+    attempt["ended_at"] = later(attempt["started_at"], 2)
+    return str(attempt["order_id"])
+
+
+@corruption("L04")
+def _(h: Varied) -> str:
+    """the last that was asked while the faults went on was answered late, and that was with the healing"""
+    attempt = _asked_meanwhile(h)
+    _only_while_asking(h, attempt)
+    attempt["ended_at"] = later(attempt["started_at"], 11)
+    return str(attempt["order_id"])
+
+
+def _only_while_asking(h: Varied, attempt: Row) -> None:
+    """Let the faults begin and end in the moment of this attempt."""
+    h.run["expect"]["progress"] = False
+    for phase in ("inject", "heal"):
+        set_times(h, attempt["started_at"], phase)
+
+
+def _asked_before(h: Varied, attempt: Row, seconds: float) -> None:
+    """Write down an attempt of the same request without an answer, so much earlier, as the first of the journal."""
+    began = later(attempt["started_at"], -seconds)
+    earlier = {**attempt, "n": 0, "started_at": began, "ended_at": None, "result": "info", "status": None}
+    h.rows[INTENTS].insert(0, earlier)

@@ -67,6 +67,18 @@ def _(h: Varied) -> None:
 
 @odd
 def _(h: Varied) -> None:
+    """customers asked one after the other for longer than one may wait, and one waited exactly as long as that"""
+    set_times(h, LONG_BEFORE, "inject")
+    set_times(h, LONG_AFTER, "heal")
+    asked = sorted(h.rows[INTENTS], key=lambda attempt: attempt["started_at"])
+    asked[0]["ended_at"] = later(asked[0]["started_at"], 10)
+    h.run["expect"]["longest_answer_seconds"] = 10
+    for number, attempt in enumerate(asked[1:], 2):
+        attempt.update(started_at=later(attempt["started_at"], number), ended_at=later(attempt["started_at"], number))
+
+
+@odd
+def _(h: Varied) -> None:
     """something waited long, and came into the log before the first blow or after the healing"""
     h.run["expect"]["fencing"] = False
     rows = [row for table in INBOX_OF.values() for row in h.rows[table]]
