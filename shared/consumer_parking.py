@@ -143,10 +143,12 @@ ON CONFLICT (consumer, topic, partition, "offset") DO UPDATE
 RETURNING attempts
 """
 
-# By the entry, since nothing of it has been read yet; an entry that is gone meanwhile is not counted.
+# By the entry, since nothing of it has been read yet. One that is gone, or in another member's hand, is not counted:
+# that member has this row of the tries, too, and whoever wanted it would wait for as long as the other takes.
 _COUNT_REDRIVE: Final = """
 INSERT INTO inbox_attempts AS known (consumer, topic, partition, "offset", attempts, last_error)
-SELECT consumer, topic, partition, "offset", 1, %(error)s FROM inbox_parked WHERE id = %(id)s
+SELECT consumer, topic, partition, "offset", 1, %(error)s
+FROM (SELECT * FROM inbox_parked WHERE id = %(id)s FOR UPDATE SKIP LOCKED) AS entry
 ON CONFLICT (consumer, topic, partition, "offset") DO UPDATE
   SET attempts = known.attempts + 1, last_error = excluded.last_error, last_at = clock_timestamp()
 RETURNING attempts
@@ -241,10 +243,11 @@ class Parking:
         given = {"consumer": self._consumer, "error": words(error), **_place(received)}
         return int(connection.exec_driver_sql(_COUNT_TRY, given).scalar_one())
 
-    def count_redrive(self, connection: Connection, entry_id: int) -> int:
-        """Count a try before it is made: it may end its process. Returns how many there were before."""
+    def count_redrive(self, connection: Connection, entry_id: int) -> int | None:
+        """Count a try before it is made: it may end its process. Returns how many there were before, or None where
+        there is nothing to try."""
         counted = connection.exec_driver_sql(_COUNT_REDRIVE, {"id": entry_id, "error": words(DeadlyError())}).scalar()
-        return int(counted or 1) - 1
+        return None if counted is None else int(counted) - 1
 
     def forget_tries(self, connection: Connection, received: Received | Entry) -> None:
         connection.exec_driver_sql(_FORGET_TRIES, {"consumer": self._consumer, **_place(received)})

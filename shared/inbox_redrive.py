@@ -77,6 +77,8 @@ class Redriver:
     def _redrive_one(self, entry_id: int) -> int | None:
         """Try one entry. Returns what of its key comes next, if this one has left the lot."""
         deaths = self._name(entry_id)
+        if deaths is None:
+            return None
         with effects(self._engine) as connection:
             entry = self._parking.take(connection, entry_id)
             if entry is None:
@@ -93,12 +95,15 @@ class Redriver:
         log.info("redriven", group=self._group, **about(entry))
         return following
 
-    def _name(self, entry_id: int) -> int:
+    def _name(self, entry_id: int) -> int | None:
         """Note that an entry is tried, which may end this process. Returns how often it has ended others."""
-        if entry_id not in self._named:  # else it was tried in vain by this very process: its database was away
-            with database.transaction(self._engine) as connection:
-                self._named[entry_id] = self._parking.count_redrive(connection, entry_id)
-        return self._named[entry_id]
+        if entry_id in self._named:  # it was tried in vain by this very process: its database was away
+            return self._named[entry_id]
+        with database.transaction(self._engine) as connection:
+            deaths = self._parking.count_redrive(connection, entry_id)
+        if deaths is not None:
+            self._named[entry_id] = deaths
+        return deaths
 
     def _applied(self, connection: Connection, entry: Entry, deaths: int) -> bool:
         received = entry.received_by(self._receiver.member(), self._receiver.generation())
