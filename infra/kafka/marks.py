@@ -6,20 +6,20 @@ Asking through a consumer that is fetching would wait behind its long polls.
 from collections.abc import Iterable, Mapping
 from datetime import datetime
 
-from confluent_kafka import ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import TopicPartition
 from confluent_kafka.admin import OffsetSpec  # type: ignore[attr-defined]
 
+from infra.kafka.committed import Place, committed
 from infra.kafka.topics import admin
 
 TIMEOUT_SECONDS = 5.0
-
-Place = tuple[str, int]
 
 
 class Marks:
     """Raises KafkaException from every method while the broker is away."""
 
     def __init__(self, kafka: str) -> None:
+        self._kafka = kafka
         self._admin = admin(kafka)
 
     def partitions(self, topics: Iterable[str]) -> list[Place]:
@@ -41,13 +41,7 @@ class Marks:
 
     def committed(self, group: str, places: Iterable[Place]) -> Mapping[Place, int | None]:
         """Where a group goes on; nothing for a partition on which it has no offset."""
-        wanted = [TopicPartition(topic, number) for topic, number in places]
-        asked = [ConsumerGroupTopicPartitions(group, wanted)]
-        answer = self._admin.list_consumer_group_offsets(asked, request_timeout=TIMEOUT_SECONDS)[group].result()
-        return {
-            (place.topic, place.partition): place.offset if place.offset >= 0 else None
-            for place in answer.topic_partitions or []
-        }
+        return committed(self._kafka, group, places, TIMEOUT_SECONDS)
 
     def _offsets(self, places: Iterable[Place], spec: OffsetSpec) -> Mapping[Place, int]:
         asked = {TopicPartition(topic, number): spec for topic, number in places}

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from confluent_kafka.admin import AdminClient
 
+from infra.kafka.committed import committed
 from infra.kafka.health import lacking
 from infra.local.errors import MissingToolError, NotReadyError, StackError
 from infra.local.home import Home
@@ -145,9 +146,7 @@ class Kafka:
         client = AdminClient({"bootstrap.servers": self.bootstrap, "socket.timeout.ms": 3000, "log_level": 0})
         if where := lacking(client.list_topics(timeout=3), self.number):
             raise NotReadyError(where)
-        found = client.describe_consumer_groups(["once-probe"], request_timeout=3)
-        for answer in found.values():
-            _ignore_unknown_group(answer.exception())
+        committed(self.bootstrap, "once-probe", [("once-probe", 0)], timeout_seconds=3)
 
     def destroy(self) -> None:
         """Delete the whole log. The server must be down."""
@@ -294,8 +293,3 @@ def java() -> Path:
         if found is None:
             raise MissingToolError("There is no Java. Run `make setup` to install one with our packages.") from None
         return Path(found)
-
-
-def _ignore_unknown_group(error: BaseException | None) -> None:
-    if error is not None and "GROUP_ID_NOT_FOUND" not in str(error) and "not found" not in str(error).lower():
-        raise error

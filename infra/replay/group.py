@@ -20,7 +20,8 @@ from confluent_kafka import (
 )
 from confluent_kafka.admin import AdminClient, ConsumerGroupDescription  # type: ignore[attr-defined]
 
-from infra.kafka.marks import Marks, Place
+from infra.kafka.committed import Place
+from infra.kafka.marks import Marks
 from infra.kafka.topics import admin
 from infra.local.deployment import Deployment
 from infra.local.errors import StackError

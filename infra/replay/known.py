@@ -16,7 +16,7 @@ from uuid import UUID
 import psycopg
 from confluent_kafka import Consumer, KafkaError, Message, TopicPartition
 
-from infra.kafka.marks import Place
+from infra.kafka.committed import Place
 from infra.kafka.reading import take
 from infra.local.errors import StackError
 from infra.replay.places import Stretch

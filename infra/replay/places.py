@@ -6,7 +6,8 @@ from datetime import UTC, datetime
 from gettext import gettext as _
 from typing import Final
 
-from infra.kafka.marks import Marks, Place
+from infra.kafka.committed import Place
+from infra.kafka.marks import Marks
 from infra.local.errors import StackError
 from infra.local.services import in_namespace
 from infra.replay.group import Group

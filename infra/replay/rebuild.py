@@ -24,7 +24,8 @@ from typing import Any, Final
 import psycopg
 from confluent_kafka import KafkaException
 
-from infra.kafka.marks import Marks, Place
+from infra.kafka.committed import Place
+from infra.kafka.marks import Marks
 from infra.kafka.topics import admin
 from infra.local.deployment import Deployment
 from infra.local.errors import StackError

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from gettext import gettext as _
 
-from infra.kafka.marks import Place
+from infra.kafka.committed import Place
 from infra.local.errors import StackError
 from infra.local.server import Report
 from infra.replay.group import Group

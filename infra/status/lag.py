@@ -8,10 +8,11 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, TopicPartition
+from confluent_kafka import Consumer, TopicPartition
 from confluent_kafka.admin import AdminClient
 from confluent_kafka.admin._listoffsets import OffsetSpec
 
+from infra.kafka.committed import committed
 from infra.kafka.topics import admin
 
 _NONE_COMMITTED = -1001
@@ -43,11 +44,10 @@ def _lag(
     partitions: Sequence[TopicPartition],
     ends: Mapping[tuple[str, int], int],
 ) -> Lag:
-    request = [ConsumerGroupTopicPartitions(group, [TopicPartition(p.topic, p.partition) for p in partitions])]
-    answer = client.list_consumer_group_offsets(request, request_timeout=_TIMEOUT_SECONDS)[group].result()
-    committed = {(p.topic, p.partition): max(p.offset, 0) for p in answer.topic_partitions}
-    behind = {key: ends[key] - offset for key, offset in committed.items() if ends.get(key, 0) > offset}
-    first = [TopicPartition(topic, number, committed[topic, number]) for topic, number in behind]
+    known = committed(bootstrap, group, [(p.topic, p.partition) for p in partitions], _TIMEOUT_SECONDS)
+    offsets = {key: offset or 0 for key, offset in known.items()}
+    behind = {key: ends[key] - offset for key, offset in offsets.items() if ends.get(key, 0) > offset}
+    first = [TopicPartition(topic, number, offsets[topic, number]) for topic, number in behind]
     members = len(client.describe_consumer_groups([group], request_timeout=_TIMEOUT_SECONDS)[group].result().members)
     return Lag(sum(behind.values()), _oldest_age(bootstrap, first), members)
 
