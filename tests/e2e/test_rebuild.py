@@ -217,6 +217,7 @@ def one_in_the_default_suite(last: object, *others: object) -> list[Any]:
 
 @pytest.mark.parametrize("step", one_in_the_default_suite(5, 1, 2, 3, 4))
 def test_a_rebuild_cut_short_leaves_the_live_version_untouched(system: System, step: int) -> None:
+    system.place()
     eventually(lambda: is_right(system), 60, "a quiet model")
     before = model(system)
     with pytest.raises(Cut):
