@@ -1,6 +1,7 @@
 """The scenarios that need more than one of a server, each on a cluster of this module's own."""
 
 import os
+import re
 import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -64,7 +65,7 @@ def test_a_lost_broker_and_its_partitions_are_named(cluster: LocalStack) -> None
     found = "\n".join(each.found for each in check_copies(cluster))
     for words in (told, found):
         assert "Broker 3 is away" in words
-        assert "24 partitions" in words or "28 partitions" in words
+        assert re.search(r"\d+ partitions have too few copies in step: orders.events/0", words)
     cluster.servers_up()
     assert take(cluster).trouble == []
     assert {each.level for each in check_copies(cluster)} == {Level.OK}
