@@ -15,7 +15,6 @@ from confluent_kafka.admin._listoffsets import OffsetSpec
 from infra.kafka.committed import committed
 from infra.kafka.topics import admin
 
-_NONE_COMMITTED = -1001
 _TIMEOUT_SECONDS = 5
 
 

@@ -126,9 +126,9 @@ class Relay:
         session = self._session or self._open()
         if session.renewal_is_due():
             self._renew(session)
-        if self._sender.breaker.blocks() or not session.held:
+        if self._sender.breaker.blocks():
             return 0
-        moved = self._redrive(session) + self._advance_all(session)
+        moved = self._redrive(session) + self._advance_all(session) if session.held else 0
         if not moved:
             self._sender.ask(session)
         if session.settle_is_due():

@@ -29,8 +29,8 @@ def members(
 def test_a_member_killed_at_any_step_loses_and_doubles_nothing(engine: Engine, members: Crew, point: Failpoint) -> None:
     """The first batch is whole, the second ends with SIGKILL; whoever comes next bills what is left, once.
 
-    Seen red: with offsets committed before the effect, the kill before the commit loses its batch; with no inbox, the
-    kill before the offset bills it twice.
+    Meant to be red: with offsets committed before the effect, the kill before the commit loses its batch; with no
+    inbox, the kill before the offset bills it twice.
     """
     orders = [placed() for _ in range(60)]
     batch = deliver(*orders, *(cancelled(order) for order in orders[:10]))

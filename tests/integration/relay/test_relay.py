@@ -62,6 +62,17 @@ def test_a_breaker_closes_although_nothing_is_left_to_try(engine: Engine, outbox
     eventually(lambda: relaying.step() > 0.1 and not relaying._sender.breaker.is_open, 10, "the relay is idle again")
 
 
+def test_the_breaker_of_a_relay_without_lanes_closes_too(engine: Engine, outbox_url: str) -> None:
+    """Long before it may have lanes again. Red where only those with lanes ask."""
+    relaying = relay(outbox_url, RecordingTransport(Log(), 0), pace=Pace(renew_seconds=5.0))
+    relaying.step()
+    assert relaying._session is not None
+    for held in list(relaying._session.held):
+        relaying._session.drop(held)
+    relaying._sender.breaker.trip()
+    eventually(lambda: relaying.step() > 0.1 and not relaying._sender.breaker.is_open, 3, "the relay is idle again")
+
+
 def test_what_is_committed_leaves_once(engine: Engine, outbox_url: str) -> None:
     """A drain publishes all of it, the next drain nothing."""
     log = Log()
