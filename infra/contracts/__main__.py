@@ -12,13 +12,15 @@ from infra.reference import pages
 
 FOLDER = PROJECT / "docs" / "contracts"
 SAGA = PROJECT / "docs" / "saga.md"
+SERVICES = ("orders", "analytics")
+"""Those whose HTTP API has a contract."""
 
 
 def documents() -> dict[str, dict[str, Any]]:
     """Return every document by its file's name."""
     return {
         "asyncapi.json": asyncapi.document(),
-        **{f"{service}.openapi.json": openapi(service) for service in ("orders", "analytics")},
+        **{f"{service}.openapi.json": openapi(service) for service in SERVICES},
         **schemas.documents(),
     }
 
@@ -41,7 +43,7 @@ def main() -> None:
     if folder == FOLDER:
         SAGA.write_text(saga.page(), encoding="utf-8")
         pages.FOLDER.mkdir(exist_ok=True)
-        for name, text in pages.pages(openapi("orders")).items():
+        for name, text in pages.pages({service: openapi(service) for service in SERVICES}).items():
             (pages.FOLDER / name).write_text(text, encoding="utf-8")
         for name, script in tables.scripts().items():
             (tables.FOLDER / name).write_text(script, encoding="utf-8")

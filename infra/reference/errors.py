@@ -22,7 +22,7 @@ TITLES: Final = ("services/orders/openapi.py", "services/orders/api.py", "servic
 _PROBLEM_TYPE: Final = re.compile(r"urn:problem-type:[\w-]+")
 
 
-def text(openapi: dict[str, Any]) -> str:
+def text(openapi: Mapping[str, dict[str, Any]]) -> str:
     return page(
         "Errors",
         "## Exit codes",
@@ -43,17 +43,23 @@ def text(openapi: dict[str, Any]) -> str:
     )
 
 
-def _problem_types(openapi: dict[str, Any]) -> list[tuple[str, str, str]]:
+def _problem_types(openapi: Mapping[str, dict[str, Any]]) -> list[tuple[str, str, str]]:
     found: dict[tuple[str, str], list[str]] = {}
-    for path, methods in openapi["paths"].items():
-        for method, operation in methods.items():
-            for status, answer in operation["responses"].items():
-                for name in _PROBLEM_TYPE.findall(answer["description"]):
-                    found.setdefault((name, status), []).append(f"{method.upper()} {path}")
+    for where, status, description in (each for document in openapi.values() for each in _answers(document)):
+        for name in _PROBLEM_TYPE.findall(description):
+            found.setdefault((name, status), []).append(where)
     for status, name, where in _said():
         if not any(known == name for known, _status in found):
             found[name, status] = [where]
     return [(code(name), status, ", ".join(map(code, where))) for (name, status), where in sorted(found.items())]
+
+
+def _answers(openapi: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Return endpoint, status and description of everything that a service may answer."""
+    for path, methods in openapi["paths"].items():
+        for method, operation in methods.items():
+            for status, answer in operation["responses"].items():
+                yield f"{method.upper()} {path}", status, answer["description"]
 
 
 def _said() -> Iterator[tuple[str, str, str]]:

@@ -1,19 +1,19 @@
-"""The page of the HTTP APIs: orders from its OpenAPI document, the others and the admin endpoints from their routes."""
+"""The page of the HTTP APIs: from its OpenAPI document where a service has one, else from the routes in the code."""
 
 import ast
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 from infra.local.home import PROJECT
 from infra.reference.markdown import code, page, table
 
-OPENAPI: Final = PROJECT / "docs" / "contracts" / "orders.openapi.json"
 VERBS: Final = ("get", "post", "put", "delete", "patch")
 LIMITS: Final = {
     "minimum": "≥ {}",
     "maximum": "≤ {}",
+    "format": "{}",
     "pattern": "`{}`",
     "minItems": "≥ {} items",
     "maxItems": "≤ {} items",
@@ -22,18 +22,15 @@ LIMITS: Final = {
 }
 
 
-def text(openapi: dict[str, Any]) -> str:
+def text(openapi: Mapping[str, dict[str, Any]]) -> str:
+    """Return the page; ``openapi`` is what each service that has a contract says of itself."""
     return page(
         "HTTP",
         "Errors are problem documents (RFC 9457); [errors](errors.md) has their types. Amounts are integers in the "
         "minor unit of their currency. Endpoints below `/admin` want the bearer token of `ADMIN_TOKEN_FILE`.",
-        "## orders",
-        "The whole contract: [orders.openapi.json](../contracts/orders.openapi.json).",
-        table(("endpoint", "what it does", "answers"), _operations(openapi)),
-        "### Bodies",
-        *(part for name, schema in openapi["components"]["schemas"].items() for part in _schema(name, schema)),
-        "## billing, analytics",
-        table(("endpoint", "of", "handled by"), _routes(("services/billing", "services/analytics"))),
+        *(part for service, document in openapi.items() for part in _contract(service, document)),
+        "## billing",
+        table(("endpoint", "of", "handled by"), _routes(("services/billing",))),
         "## orders, for operators",
         table(("endpoint", "of", "handled by"), _routes(("services/orders",), only="/admin")),
         "## Parking lots, the same for every service that has one",
@@ -43,11 +40,30 @@ def text(openapi: dict[str, Any]) -> str:
     )
 
 
-def _operations(openapi: dict[str, Any]) -> Iterator[tuple[str, str, str]]:
+def _contract(service: str, openapi: dict[str, Any]) -> Iterator[str]:
+    yield f"## {service}"
+    about = openapi["info"].get("description", "")
+    yield f"{about} The whole contract: [{service}.openapi.json](../contracts/{service}.openapi.json).".lstrip()
+    yield table(("endpoint", "what it does", "asked with", "answers"), _operations(openapi))
+    yield f"### Bodies of {service}"
+    for name, schema in openapi["components"]["schemas"].items():
+        yield from _schema(name, schema)
+
+
+def _operations(openapi: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
     for path, methods in openapi["paths"].items():
         for method, operation in methods.items():
             answers = (f"**{status}** {_what(each)}" for status, each in operation["responses"].items())
-            yield code(f"{method.upper()} {path}"), operation["summary"], "; ".join(answers)
+            asked = (_parameter(each) for each in operation.get("parameters", []))
+            yield code(f"{method.upper()} {path}"), operation["summary"], "; ".join(asked), "; ".join(answers)
+
+
+def _parameter(parameter: dict[str, Any]) -> str:
+    """Say a parameter's name, place and type, and whether it may be left out."""
+    needed = "" if parameter.get("required") else ", optional"
+    default = parameter["schema"].get("default")
+    fallback = "" if default is None else f", default {code(default)}"
+    return f"{code(parameter['name'])} ({parameter['in']}{needed}): {kind(parameter['schema'])}{fallback}"
 
 
 def _what(answer: dict[str, Any]) -> str:

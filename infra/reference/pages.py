@@ -1,5 +1,6 @@
 """All pages of docs/reference by their file's name."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from infra.local.home import PROJECT
@@ -18,8 +19,8 @@ CONTENTS: Final = {
 }
 
 
-def pages(openapi: dict[str, Any]) -> dict[str, str]:
-    """Return every page; ``openapi`` is what the orders service says of itself."""
+def pages(openapi: Mapping[str, dict[str, Any]]) -> dict[str, str]:
+    """Return every page; ``openapi`` is what each service that has a contract says of its HTTP API."""
     return {
         "README.md": _index(),
         "settings.md": settings.text(),

@@ -5,7 +5,7 @@ from functools import cache
 
 import pytest
 
-from infra.contracts.__main__ import openapi
+from infra.contracts.__main__ import SERVICES, openapi
 from infra.local.home import PROJECT
 from infra.reference import settings
 from infra.reference.pages import CONTENTS, FOLDER, pages
@@ -13,7 +13,7 @@ from infra.reference.pages import CONTENTS, FOLDER, pages
 
 @cache
 def made() -> dict[str, str]:
-    return pages(openapi("orders"))
+    return pages({service: openapi(service) for service in SERVICES})
 
 
 @pytest.mark.parametrize("name", ["README.md", *CONTENTS])
