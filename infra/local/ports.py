@@ -3,7 +3,8 @@
 Invariant: once noted, a part keeps its port, so that URLs stay what they were. A variable ``ONCE_PORT_<NAME>`` always
 wins over the note. All ports lie below 32768, where operating systems do not hand them out to outgoing connections.
 
-Not promised: that a free port stays free until its owner has bound it; starting then fails with the holder's name.
+Not promised: that a free port stays free until its owner has bound it, for programs that make no claim; starting then
+fails with the holder's name.
 """
 
 import json
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import psutil
 
+from infra.local.claims import claim
 from infra.local.errors import PortTakenError, StackError
 
 HOST = "127.0.0.1"
@@ -56,11 +58,11 @@ def overrides(names: Iterable[str], environ: Mapping[str, str]) -> dict[str, int
 
 
 def free_block(names: Iterable[str], within: Range, offset: int = 0) -> dict[str, int]:
-    """Find the first block whose ports are all free and deal them out in the names' order."""
+    """Find the first block whose ports are all free and claimed by nobody; deal them out in the names' order."""
     wanted = list(names)
     for base in within.bases():
         ports = {name: base + offset + index for index, name in enumerate(wanted)}
-        if all(is_free(port) for port in ports.values()):
+        if all(is_free(port) for port in ports.values()) and claim(base + offset):
             return ports
     raise PortTakenError(
         f"No block of {len(wanted)} free ports was found from {within.first} to {within.end} on {HOST}. "

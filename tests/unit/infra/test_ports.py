@@ -2,11 +2,14 @@
 
 import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from infra.local import ports
+from infra.local.claims import claim
 from infra.local.errors import PortTakenError, StackError
 from infra.local.stack import LocalStack
 
@@ -43,6 +46,22 @@ def test_a_block_with_one_taken_port_is_passed_over_whole() -> None:
 def test_no_free_block_is_an_error_that_says_what_to_do() -> None:
     with socket.create_server(("127.0.0.1", 16201)), pytest.raises(PortTakenError, match="once doctor"):
         ports.free_block(["a", "b"], ports.Range(16200, 10, 16210))
+
+
+def test_a_block_that_another_process_has_just_claimed_is_not_dealt_out(tmp_path: Path) -> None:
+    """Two stacks that start in the same moment both find a port free; red when nobody asks whose it is."""
+    claiming = "import sys; from pathlib import Path; from infra.local.claims import claim\n"
+    claiming += "print(claim(16300, Path(sys.argv[1])), flush=True); sys.stdin.read()"
+    with subprocess.Popen(
+        [sys.executable, "-c", claiming, str(tmp_path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "True\n"
+        assert not claim(16300, tmp_path)
+        assert claim(16310, tmp_path)
+        other.communicate("")
+    assert claim(16300, tmp_path)  # its owner is gone
+    assert claim(16300, tmp_path)  # and one's own claim is no hindrance
 
 
 def test_a_variable_overrides_a_port() -> None:
