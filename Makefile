@@ -5,6 +5,8 @@ PYTHON ?= python3
 RUN = .venv/bin/python -m
 ONCE = $(RUN) infra.cli
 ARGS ?=
+# Two processes, since tests mostly wait; each has servers of its own. A file's tests stay together (tests/conftest.py).
+SPREAD = --numprocesses 2 --dist loadgroup --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help setup examples demo test test-full mutants check up down reset status doctor chaos load contracts docs bundle load-bundle lock lock-check clean
@@ -22,10 +24,10 @@ demo: setup ## Place orders, break things while they flow, and judge the result 
 	@$(ONCE) demo $(ARGS)
 
 test: examples ## Run the tests: unit, architecture, integration, end to end (about a quarter of an hour)
-	@$(RUN) pytest -m "not full" $(ARGS)
+	@$(RUN) pytest -m "not full" $(SPREAD) $(ARGS)
 
 test-full: examples ## Run the long tests: more scenarios, whole matrices, documents
-	@$(RUN) pytest -m full $(ARGS)
+	@$(RUN) pytest -m full $(SPREAD) $(ARGS)
 
 mutants: setup ## Change the checker's rules in every small way, and see which change nobody notices (ARGS="log money")
 	@$(RUN) tests.mutants $(ARGS)
@@ -35,7 +37,7 @@ check: setup ## Check the code in under a minute: ruff, mypy, import rules, unit
 	@$(RUN) ruff format --check -q .
 	@$(RUN) mypy
 	@.venv/bin/lint-imports --no-logo
-	@$(RUN) pytest -m "unit and not full" tests/unit $(ARGS)
+	@$(RUN) pytest -m "unit and not full" tests/unit $(SPREAD) $(ARGS)
 
 up: setup ## Start the whole system here and leave it running
 	@$(ONCE) up $(ARGS)

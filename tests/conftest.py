@@ -23,6 +23,10 @@ from tests.schemas import Schemas
 
 T = TypeVar("T")
 
+ROOT = Path(__file__).parent.parent
+WORKER = os.environ.get("PYTEST_XDIST_WORKER", "gw0")
+"""Which of the processes this is, where the tests are spread over several."""
+
 TIERS = ("unit", "architecture", "contract", "integration", "e2e")
 OTHER_POSTGRES = "ONCE_TEST_POSTGRES"
 """Variable with the superuser's address on another server for tests' databases, ``{database}`` where a name goes."""
@@ -71,26 +75,35 @@ def slowness() -> float:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    """Give every worker but the first a home of its own: what one does to its servers is no business of the other's."""
+    if WORKER != "gw0":
+        home = Path(os.environ.get("ONCE_HOME", ROOT / ".once"))
+        os.environ["ONCE_HOME"] = str(home / "tests" / WORKER)
     for tier in TIERS:
         config.addinivalue_line("markers", f"{tier}: tests in tests/{tier} (set by the folder)")
     config.addinivalue_line("markers", "full: longer tests, run by `make test-full` only")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test by the folder of its tier, so that ``-m unit`` and a path select the same."""
-    root = Path(__file__).parent
+    """Mark every test by the folder of its tier, so that ``-m unit`` and a path select the same.
+
+    A file's tests go to one worker, for what they share; so do all that start containers, for there is one engine.
+    """
     for item in items:
-        tier = item.path.relative_to(root).parts[0]
+        tier = item.path.relative_to(ROOT / "tests").parts[0]
         if tier in TIERS:
             item.add_marker(tier)
+        item.add_marker(pytest.mark.xdist_group(tier if tier == "compose" else item.path.stem))
 
 
 @pytest.fixture(scope="session")
-def stack() -> LocalStack:
-    """Return the local stack with its servers up."""
+def stack() -> Iterator[LocalStack]:
+    """Return the local stack with its servers up. The first worker's stay up, for the next run."""
     stack = LocalStack.open()
     stack.servers_up()
-    return stack
+    yield stack
+    if WORKER != "gw0":
+        stack.servers_down()
 
 
 def server(stack: LocalStack) -> Callable[[str], str]:

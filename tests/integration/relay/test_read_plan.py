@@ -113,7 +113,7 @@ def parameters(connection: Database, limit: int = 500) -> dict[str, Any]:
 
 
 @pytest.mark.full
-@pytest.mark.timeout(1800)
+@pytest.mark.timeout(900)
 def test_a_look_touches_what_it_returns_and_no_history(long_outbox: Database, outbox_url: str) -> None:
     """A chunk, an empty poll, the check at a connection, a status: each starts from an index, and reads a few pages."""
     asked = parameters(long_outbox)
