@@ -6,7 +6,7 @@ RUN = .venv/bin/python -m
 ONCE = $(RUN) infra.cli
 ARGS ?=
 # Two processes, since tests mostly wait; each has servers of its own. A file's tests stay together (tests/conftest.py).
-SPREAD = --numprocesses 2 --dist loadgroup --no-loadscope-reorder
+SPREAD = --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 .DEFAULT_GOAL := help
 .PHONY: help setup examples demo test test-full mutants check up down reset status doctor chaos load contracts docs bundle load-bundle lock lock-check clean

@@ -15,6 +15,8 @@ import psycopg
 import pytest
 from psycopg import sql
 from redis import Redis
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from infra.kafka.topics import delete_topics, ensure_topics
 from infra.local.stack import LocalStack
@@ -85,15 +87,23 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark every test by the folder of its tier, so that ``-m unit`` and a path select the same.
-
-    A file's tests go to one worker, for what they share; so do all that start containers, for there is one engine.
-    """
+    """Mark every test by the folder of its tier, so that ``-m unit`` and a path select the same."""
     for item in items:
         tier = item.path.relative_to(ROOT / "tests").parts[0]
         if tier in TIERS:
             item.add_marker(tier)
-        item.add_marker(pytest.mark.xdist_group(tier if tier == "compose" else item.path.stem))
+
+
+class Together(LoadScopeScheduling):
+    """A file's tests go to one worker, for what they share; all that start containers too, for there is one engine."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = nodeid.partition("::")[0]
+        return "containers" if file.startswith("tests/compose/") else file
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Together:
+    return Together(config, log)
 
 
 @pytest.fixture(scope="session")
