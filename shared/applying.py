@@ -2,7 +2,7 @@
 
 Invariant: in the one transaction that the caller owns, each delivery either has its effect and its inbox row, or goes
 to the lot and has none, or was known. A failure of one is never charged to another: what fails together is tried apart,
-by halves between savepoints, until the culprit stands alone.
+between savepoints, until the culprit stands alone.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -20,6 +20,7 @@ from shared.failpoints import Failpoint, reach
 from shared.failures import Failure, failure_of
 from shared.inbox import Delivery, Inbox
 from shared.receiving import Received, Unreadable
+from shared.suspect import parts
 
 Handler = Callable[[Connection, Sequence[Delivery]], None]
 """Applies new deliveries, in log order within each partition. Raises on trouble; never commits."""
@@ -83,11 +84,13 @@ class Applier:
         """Apply a batch with one call of the handler. What cannot be read is parked; whatever else fails is raised."""
         return self._apply(connection, batch, self._admit)
 
-    def apart(self, connection: Connection, batch: Sequence[Received]) -> Outcome:
-        """Apply a batch although something in it fails, and park that.
+    def apart(self, connection: Connection, batch: Sequence[Received], failed: BaseException | None = None) -> Outcome:
+        """Apply a batch although something in it fails, and park that. ``failed``: it has, together, with this.
 
         Raises CulpritError for a failure that is nobody's word yet, and what is no delivery's fault as it is.
         """
+        if failed is not None and len(batch) > 1:
+            return self._in_parts(connection, batch, failed)
         try:
             with connection.begin_nested():
                 outcome = self.together(connection, batch)
@@ -99,8 +102,14 @@ class Applier:
                 raise
             if len(batch) == 1:
                 return self._condemn(connection, batch[0], error)
-        middle = len(batch) // 2
-        return self.apart(connection, batch[:middle]) + self.apart(connection, batch[middle:])
+            failure = error
+        return self._in_parts(connection, batch, failure)
+
+    def _in_parts(self, connection: Connection, batch: Sequence[Received], failed: BaseException) -> Outcome:
+        outcome = Outcome()
+        for part in parts(batch, failed):
+            outcome += self.apart(connection, part)
+        return outcome
 
     def refuse(self, connection: Connection, received: Received, error: Exception, attempts: int) -> Outcome:
         """Park a delivery untried, unless it is known."""

@@ -11,6 +11,7 @@ receives the same events, and the inbox lets each have its effect once.
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import NoReturn
 
 from confluent_kafka import OFFSET_BEGINNING, TopicPartition
@@ -180,7 +181,8 @@ class Consumer:
             if failure_of(error) in (Failure.TRANSIENT, Failure.STOP):
                 raise
             log.warning("batch failed, its culprit is looked for", group=self._group, detail=words(error))
-        return self._in_one_transaction(self._applier.apart, batch)
+            failed = error
+        return self._in_one_transaction(partial(self._applier.apart, failed=failed), batch)
 
     def _apply_named(self, batch: list[Received]) -> Outcome:
         """Apply one delivery that may end this process: whoever comes after must know which one it was."""
