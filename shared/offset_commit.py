@@ -17,6 +17,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from shared.clock import monotonic
 from shared.errors import ConfigurationError
 from shared.kafka import COOPERATIVE
+from shared.leaving import leave
 from shared.logs import get_logger
 from shared.retry import Backoff
 
@@ -48,6 +49,10 @@ class GroupMember(Consumer):
             )
         self.offsets = OffsetCommit(self)
         super().__init__({**config, "on_commit": self.offsets.answered})
+
+    def close(self) -> None:
+        """Leave the group, and wait for it no longer than a supervisor does."""
+        leave(self)
 
 
 class OffsetCommit:

@@ -26,6 +26,7 @@ from infra.kafka.topics import PARTITIONS
 from shared import outbox
 from shared.database import connect, create_engine, transaction
 from shared.events import OrderConfirmed
+from shared.leaving import leave
 from shared.wakeup import Wakeup
 
 OURS, DEBEZIUM = "our relay", "Debezium, tuned for latency"
@@ -144,7 +145,7 @@ def _hear(topic: str, writer: threading.Thread, committed: dict[bytes, float]) -
             heard.setdefault(stopwatch.event_id(message), time.monotonic())
         if ended is None and not writer.is_alive():
             ended = time.monotonic()
-    consumer.close()
+    leave(consumer)
     return heard
 
 
