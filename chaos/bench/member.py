@@ -60,6 +60,8 @@ class Counted:
         self._stop = stop
         self.marks: list[Mark] = []
         self.most_memory_bytes = 0
+        self.sizes: list[tuple[int, int]] = []
+        """How large the process was after each tenth."""
 
     def new(self, connection: Connection, batch: Sequence[Delivery]) -> list[Delivery]:
         self.count(len(batch))
@@ -71,7 +73,10 @@ class Counted:
     def count(self, more: int) -> None:
         done = more + (self.marks[-1][1] if self.marks else 0)
         self.marks.append((time.monotonic(), done))
-        self.most_memory_bytes = max(self.most_memory_bytes, psutil.Process().memory_info().rss)
+        size = psutil.Process().memory_info().rss
+        self.most_memory_bytes = max(self.most_memory_bytes, size)
+        if done * 10 >= self._wanted * (len(self.sizes) + 1):
+            self.sizes.append((done, size))
         if done >= self._wanted or time.monotonic() > self._ends:
             self._stop.set()
 
@@ -147,7 +152,7 @@ def main() -> None:
     limit.daemon = True
     limit.start()
     found = RIVALS[os.environ["BENCH_RIVAL"]](settings, counted, stop)
-    json.dump({"marks": found.marks, "memory_bytes": found.most_memory_bytes}, sys.stdout)
+    json.dump({"marks": found.marks, "memory_bytes": found.most_memory_bytes, "sizes": found.sizes}, sys.stdout)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,21 @@ import click
 from rich.markdown import Markdown
 from rich.text import Text
 
-from chaos.bench import backlog, consumers, debezium, history, idle, latency, members, relays, report, settle, writers
+from chaos.bench import (
+    backlog,
+    consumers,
+    debezium,
+    history,
+    idle,
+    latency,
+    members,
+    memory,
+    poison,
+    relays,
+    report,
+    settle,
+    writers,
+)
 from chaos.bench.place import prepared
 from chaos.bench.report import Comparison
 from chaos.bench.rounds import Rival, alternate
@@ -158,6 +172,43 @@ def latency_(rate: float, seconds: float, rounds: int, to: Path) -> None:
             Comparison(_("Commit to consumer, 99th percentile"), what, "ms", measured.p99, latency.DEBEZIUM),
         ]
         _show(report.write(to, "latency", _("From commit to consumer"), pages))
+
+
+@bench.command(name="memory")
+@click.option(
+    "--deliveries", type=click.IntRange(10_000), default=1_000_000, show_default=True, help=_("Length of the log.")
+)
+@to_option
+def memory_(deliveries: int, to: Path) -> None:
+    """Whether billing's consumer grows with what it has been handed."""
+    with prepared(open_stack()) as place:
+        sizes = memory.Memory(place, deliveries).sizes()
+    rows = {_("after {count:,} deliveries").format(count=count): [size] for count, size in sizes.items()}
+    what = _("The process of one member. A fifth of the deliveries is news, with its full effect; the rest is known.")
+    compared = Comparison(_("Memory of billing's consumer"), what, "MB", rows, next(iter(rows)))
+    _show(report.write(to, "memory", _("Does a consumer grow?"), [compared]))
+
+
+@bench.command(name="poison")
+@click.option("--rate", type=click.FloatRange(1), default=200.0, show_default=True, help=_("Events per second."))
+@click.option("--share", type=click.FloatRange(0, 0.5), default=0.01, show_default=True, help=_("Of them, poison."))
+@click.option("--seconds", type=click.FloatRange(5), default=20.0, show_default=True, help=_("Length of a round."))
+@rounds_option
+@to_option
+def poison_(rate: float, share: float, seconds: float, rounds: int, to: Path) -> None:
+    """How long healthy events wait at a shop's pace while others can never be applied."""
+    with prepared(open_stack()) as place:
+        shop = poison.Shop(place, rate, seconds, share)
+        p50 = _measure(shop.rivals(), rounds)
+        what = _("Milliseconds from the log to the effect's commit at {rate:g} events/s; less is better.").format(
+            rate=rate
+        )
+        pages = [
+            Comparison(_("Healthy events, median wait"), what, "ms", p50, poison.ALONE),
+            Comparison(_("Healthy events, 99th percentile"), what, "ms", shop.p99, poison.ALONE),
+            Comparison(_("Healthy events, the longest wait"), what, "ms", shop.longest, poison.ALONE),
+        ]
+        _show(report.write(to, "poison", _("Healthy events among poison"), pages))
 
 
 @bench.command(name="settle")
