@@ -94,21 +94,27 @@ def checksum(system: System, database: str, query: str, wanted: list[str]) -> An
 
 
 @contextmanager
-def orders_coming(system: System) -> Iterator[None]:
-    stop = threading.Event()
+def orders_coming(system: System) -> Iterator[list[str]]:
+    """Place orders all the while; what is yielded grows with them. Raises what the client met in the end."""
+    stop, placed, failed = threading.Event(), list[str](), list[BaseException]()
 
     def keep_placing() -> None:
-        while not stop.is_set():
-            place(system, "EUR")
-            stop.wait(0.2)
+        try:
+            while not stop.is_set():
+                placed.append(place(system, "EUR"))
+                stop.wait(0.2)
+        except BaseException as error:  # noqa: BLE001  # raised below, in the test's own thread
+            failed.append(error)
 
     client = threading.Thread(target=keep_placing)
     client.start()
     try:
-        yield
+        yield placed
     finally:
         stop.set()
         client.join()
+    if failed:
+        raise failed[0]
 
 
 def send_back(system: System, service: str) -> None:
@@ -123,10 +129,14 @@ def send_back(system: System, service: str) -> None:
 
 
 def test_two_replays_of_everything_change_no_effect(system: System, cut: list[str]) -> None:
+    """Under load: orders are placed during each replay, and all of them come to their end, too."""
     before = checksums(system, cut)
-    with orders_coming(system):
+    with orders_coming(system) as placed:
         for service in (*GROUPS, *GROUPS):
+            earlier = len(placed)
             send_back(system, service)
+            assert len(placed) > earlier, f"no order was placed while {service} read again"
+    eventually(lambda: all(system.order(each)["state"] == "confirmed" for each in placed), 90, "the others' ends")
     assert checksums(system, cut) == before
     assert len(system.rows("billing", "SELECT order_id FROM invoice GROUP BY order_id HAVING count(*) > 1")) == 0
     mailed = [mail for each in cut for mail in system.mails(each)]
