@@ -2,8 +2,8 @@
 
 Invariant: the application, and with it every engine and client, is built in the worker, *after* the fork. A connection
 or a producer that crosses a fork hangs or sends nothing. SIGTERM finishes the requests in hand and exits 0. SIGHUP
-begins anew from the code on the disk without closing the port (``renewal.py``). Killing the process ends its workers
-too, and frees the port at once.
+begins anew from the code on the disk while the workers of before serve (``renewal.py``). Killing the process ends its
+workers too, and frees the port at once.
 """
 
 import os
@@ -20,7 +20,7 @@ from prometheus_client.multiprocess import mark_process_dead
 from shared import tracing
 from shared.errors import ConfigurationError
 from shared.http.endpoints import MULTIPROCESS_VARIABLE
-from shared.http.renewal import RenewableArbiter
+from shared.http.renewal import RenewableArbiter, tell_master
 
 THREADS = 16
 """Requests that one worker answers at the same time. An engine's pool that is smaller makes the rest wait."""
@@ -64,6 +64,7 @@ class _Log(Logger):  # type: ignore[misc]  # gunicorn has no types
 class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
     def __init__(self, app_factory: Callable[[], WSGIApplication], host: str, port: int, workers: int) -> None:
         self._app_factory = app_factory
+        end_with_master, self._tie = _end_with_master()
         self._options = {
             "bind": f"{host}:{port}",
             "workers": workers,
@@ -72,13 +73,14 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
             "graceful_timeout": GRACEFUL_SECONDS,
             "logger_class": _Log,
             "control_socket_disable": True,
-            "post_fork": _end_with_master(),
+            "post_fork": end_with_master,
+            "post_worker_init": tell_master,
             "child_exit": _forget_worker,
         }
         super().__init__()
 
     def run(self) -> None:
-        RenewableArbiter(self).run()
+        RenewableArbiter(self, self._tie).run()
 
     def load_config(self) -> None:
         for name, value in self._options.items():
@@ -89,8 +91,8 @@ class _Server(BaseApplication):  # type: ignore[misc]  # gunicorn has no types
         return self._app_factory()
 
 
-def _end_with_master() -> Callable[[Any, Any], None]:
-    """Return the hook that ends a worker when its master dies.
+def _end_with_master() -> tuple[Callable[[Any, Any], None], int]:
+    """Return the hook that ends a worker when its master dies, and the descriptor by which it knows.
 
     A worker whose master was killed would keep the port, and so keep the next master from starting, for as long as
     clients talk to it. Of this pipe the master alone holds the writing end, so its end can be read by every worker.
@@ -105,7 +107,7 @@ def _end_with_master() -> Callable[[Any, Any], None]:
         os.close(writing)
         threading.Thread(target=wait_for_end, name="end-with-master", daemon=True).start()
 
-    return tie
+    return tie, writing
 
 
 def _forget_worker(_arbiter: Any, worker: Any) -> None:

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import monotonic
 from typing import Any
 from uuid import uuid4
 
@@ -159,20 +160,26 @@ def test_sigterm_finishes_the_request_in_hand_and_ends_with_0(
         assert server.process.wait(15) == 0
 
 
+SLOW_TO_BEGIN_SECONDS = 3.0
 NOTE_EACH_BEGINNING = """
-import os
+import os, time
+again = os.path.exists({file!r})
 with open({file!r}, "a") as notes:
     notes.write(f"{{os.getpid()}}\\n")
+if again:
+    time.sleep({seconds})
 """
 """Python imports it whenever an interpreter starts; a fork starts none."""
 
 
-def test_sighup_begins_anew_and_refuses_nobody(database_url: str, engine: Engine, tmp_path: Path) -> None:
-    """The same process, started again from the code on the disk, while customers come in all the time.
+def test_sighup_begins_anew_and_lets_nobody_wait(database_url: str, engine: Engine, tmp_path: Path) -> None:
+    """The same process, started again from the code on the disk, which takes long, while customers come all the time.
 
-    Red with gunicorn's own SIGHUP, whose master stays what it was, and red with a stop and a start, which refuses.
+    Red with gunicorn's own SIGHUP, whose master stays what it was, red with a stop and a start, which refuses, and red
+    when the workers of before end first: customers then wait for as long as the code takes to start.
     """
-    (tmp_path / "sitecustomize.py").write_text(NOTE_EACH_BEGINNING.format(file=str(tmp_path / "begun")))
+    note = NOTE_EACH_BEGINNING.format(file=str(tmp_path / "begun"), seconds=SLOW_TO_BEGIN_SECONDS)
+    (tmp_path / "sitecustomize.py").write_text(note)
     path = f"{tmp_path}{os.pathsep}{os.environ.get('PYTHONPATH', '')}"
     with serving(database_url, tmp_path, PYTHONPATH=path) as server, ThreadPoolExecutor(4) as threads:
         before, enough = _workers(server), threading.Event()
@@ -181,7 +188,9 @@ def test_sighup_begins_anew_and_refuses_nobody(database_url: str, engine: Engine
         eventually(lambda: (now := _workers(server)) and not now & before, 20, "other workers")
         eventually(lambda: server.place()[0] == 201, 10, "the new ones answer")
         enough.set()
-        assert {status for each in answers for status in each.result()} == {201}
+        statuses, longest = zip(*(each.result() for each in answers), strict=True)
+        assert set().union(*statuses) == {201}
+        assert max(longest) < SLOW_TO_BEGIN_SECONDS
         assert (tmp_path / "begun").read_text().split() == [str(server.process.pid)] * 2
 
 
@@ -189,11 +198,14 @@ def _workers(server: Server) -> set[int]:
     return {child.pid for child in psutil.Process(server.process.pid).children()}
 
 
-def _keep_placing(server: Server, enough: threading.Event) -> set[int]:
-    statuses = set()
+def _keep_placing(server: Server, enough: threading.Event) -> tuple[set[int], float]:
+    """Return the statuses, and how long the slowest answer took, in seconds."""
+    statuses, longest = set(), 0.0
     while not enough.is_set():
+        begun = monotonic()
         statuses.add(server.place()[0])
-    return statuses
+        longest = max(longest, monotonic() - begun)
+    return statuses, longest
 
 
 def test_a_killed_server_leaves_its_port_to_the_next(database_url: str, engine: Engine, tmp_path: Path) -> None:
