@@ -52,7 +52,7 @@ class ComposeDeployment(Deployment):
                 return True
         return False
 
-    def _begin_anew(self, name: str) -> None:
+    def begin_anew(self, name: str) -> None:
         """End a web server: a container's code is its image, which no process in it can change."""
         self._containers.stop_process(name)
 

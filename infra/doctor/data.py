@@ -5,7 +5,7 @@ from gettext import gettext as _
 
 from infra.doctor.finding import Finding, fault, ok, warning
 from infra.local import kafka
-from infra.local.postgres import version, wheel
+from infra.local.postgres_programs import version, wheel
 from infra.local.stack import LocalStack
 from shared.errors import OnceError
 

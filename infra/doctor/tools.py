@@ -7,7 +7,7 @@ from pathlib import Path
 
 from infra.doctor.finding import Finding, fault, ok
 from infra.kafka.jars import LOCK, read_lock
-from infra.local import postgres, redis
+from infra.local import postgres_programs, redis
 from infra.local.errors import MissingToolError
 from infra.local.kafka import jar_folder, java
 from infra.local.stack import LocalStack
@@ -15,7 +15,7 @@ from infra.local.stack import LocalStack
 
 def check_tools(_stack: LocalStack) -> Iterable[Finding]:
     return [
-        _tool("PostgreSQL", lambda: [postgres.wheel() / "bin" / "postgres", "--version"]),
+        _tool("PostgreSQL", lambda: [postgres_programs.wheel() / "bin" / "postgres", "--version"]),
         _tool("Java", lambda: [java(), "--version"]),
         _tool("Redis", lambda: [redis.server(), "--version"]),
         judge_jars(jar_folder()),

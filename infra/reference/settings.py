@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from infra.local.deployment import PASSED_ON
+from infra.local.environment import PASSED_ON
 from infra.reference.described import described
 from infra.reference.markdown import code, page, table
 

@@ -18,7 +18,7 @@ import psycopg
 from infra.kafka import jars
 from infra.local.launch import become
 from infra.local.ports import RUNS, free_block
-from infra.local.postgres import SYSTEM_USER, _ensure_system_user
+from infra.local.system_user import SYSTEM_USER, ensure_system_user
 from tests.adopt.taken import PROJECT
 from tests.conftest import eventually
 
@@ -70,7 +70,7 @@ def _unpack(jar: Path, folder: Path) -> None:
 def _initialise(folder: Path) -> None:
     (folder / "data").mkdir()
     if os.geteuid() == 0:
-        _ensure_system_user(SYSTEM_USER)
+        ensure_system_user(SYSTEM_USER)
         owner = pwd.getpwnam(SYSTEM_USER)
         folder.chmod(0o755)
         os.chown(folder / "data", owner.pw_uid, owner.pw_gid)

@@ -11,7 +11,7 @@ import pytest
 from psycopg import sql
 from uuid_utils.compat import uuid7
 
-from infra.local.postgres import wheel
+from infra.local.postgres_programs import wheel
 from services.relay.pace import Pace
 from services.relay.relay import Relay
 from shared import database, events

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 
 from infra.local.ports import RUNS, free_block
-from infra.local.postgres import SYSTEM_USER
+from infra.local.system_user import SYSTEM_USER
 from tests.adopt import pages
 from tests.adopt.shop import Shop
 from tests.conftest import eventually

@@ -46,7 +46,7 @@ class Shop:
         return LocalStack(Home(self.home), os.environ)
 
     def run(self, command: str) -> str:
-        programs = self.stack.postgres()._program("psql").parent
+        programs = self.stack.postgres().program("psql").parent
         done = subprocess.run(
             ["bash", "-o", "pipefail", "-c", command],
             cwd=self.home,

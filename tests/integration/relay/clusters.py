@@ -85,7 +85,7 @@ class Cluster:
         return self
 
     def program(self, name: str) -> Path:
-        return self.postgres._program(name)
+        return self.postgres.program(name)
 
     @property
     def place(self) -> Path:

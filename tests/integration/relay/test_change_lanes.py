@@ -22,7 +22,7 @@ Change = Callable[[int], str]
 def change(tmp_path: Path, stack: LocalStack, outbox_url: str, monkeypatch: pytest.MonkeyPatch) -> Change:
     """Return what runs the page's file, and has relays know the new number; it returns what psql complained of."""
     Copy(tmp_path).follow("change-lanes-or-partitions.md")
-    psql = Postgres(stack.home, stack.servers.postgres.port)._program("psql")
+    psql = Postgres(stack.home, stack.servers.postgres.port).program("psql")
     address = make_url(outbox_url).set(drivername="postgresql").render_as_string(hide_password=False)
 
     def run(lanes: int) -> str:
