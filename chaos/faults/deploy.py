@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from chaos.faults import Quiet, missing
 from chaos.history import FaultPhase
 from chaos.stage import Stage
+from infra.local.renewal import sibling_of
 from infra.roll import in_order
 
 
@@ -13,7 +14,13 @@ class RollingRestart(Quiet):
     """Renew each target, readers before writers; the next when the one before works again."""
 
     targets: tuple[str, ...]
+    alone: tuple[str, ...] = ()
+    """Those of them that are the only members of their groups, and get a sibling for the time they are away."""
     pause_seconds: float = 0.2
+
+    @property
+    def spares(self) -> tuple[str, ...]:
+        return tuple(map(sibling_of, self.alone))
 
     def inject(self, stage: Stage) -> None:
         for program in in_order(stage.deployment.programs[target] for target in self.targets):

@@ -7,6 +7,9 @@ Invariant: a partition waits for a handover and not for a process's start, which
 promised: that the new code works; a process that does not come back ends the renewal with words.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from infra.local.services import Program
@@ -22,6 +25,9 @@ def renew(deployment: "Deployment", name: str) -> None:
         deployment.begin_anew(name)
         deployment.start_process(name)
         deployment.wait_for(program)
+    elif program.group and deployment.members(program.group) == 1:
+        with _sibling(deployment, program):
+            _restart(deployment, program, members=2)
     else:
         _restart(deployment, program)
 
@@ -30,3 +36,23 @@ def _restart(deployment: "Deployment", program: Program, members: int = 0) -> No
     deployment.stop_process(program.name)
     deployment.start_process(program.name)
     deployment.wait_for(program, members)
+
+
+@contextmanager
+def _sibling(deployment: "Deployment", program: Program) -> Iterator[None]:
+    """Have a second member of a group at work, of the new code, too: the spare that stands by, or one made for this."""
+    before = deployment.programs
+    sibling = replace(program, name=sibling_of(program.name), autostart=False)
+    deployment.change({sibling.name: sibling, **before})
+    deployment.start_process(sibling.name)
+    try:
+        deployment.wait_for(sibling, members=2)
+        yield
+    finally:
+        deployment.stop_process(sibling.name)
+        deployment.change(before)
+
+
+def sibling_of(name: str) -> str:
+    """Name the second member of a group by the first."""
+    return f"{name.rpartition('-')[0]}-2"
