@@ -3,7 +3,7 @@
 from gettext import gettext as _
 
 from chaos.faults.upgrade import OldProducer
-from chaos.scenario import Act, Expectation, Scenario, Workload
+from chaos.scenario import Act, Expectation, Scenario, Twin, Workload
 
 SCENARIO = Scenario(
     name="old_producer_new_consumer",
@@ -24,4 +24,5 @@ SCENARIO = Scenario(
         ),
     ),
     expect=Expectation(flags={"overlap": True, "progress": True}),
+    twin=Twin(variant="orders_without_upcast"),
 )
