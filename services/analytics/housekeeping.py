@@ -1,4 +1,4 @@
-"""Put analytics' housekeeper together: what it does by the clock."""
+"""Put the housekeeper of analytics together: what it does by the clock."""
 
 from collections.abc import Callable
 from functools import partial
