@@ -1,7 +1,5 @@
 """Sphinx' settings for the site. Read by Sphinx, in an environment that has none of our packages."""
 
-from pygments.lexers.special import TextLexer  # type: ignore[import-untyped]
-
 project = "effectively-once"
 author = "effectively-once contributors"
 extensions = ["myst_parser"]
@@ -23,8 +21,3 @@ html_show_sphinx = False
 # Excerpts of results are fetched from pages, which a browser forbids to pages that come from a file.
 html_show_search_summary = False
 html_theme_options = {"navigation_with_keys": True}
-
-
-def setup(app):  # type: ignore[no-untyped-def]  # Sphinx is not among our packages
-    """Show diagrams that only a network could draw as the text that they are."""
-    app.add_lexer("mermaid", TextLexer)

@@ -1,7 +1,8 @@
 """What the site is made of: the project's Markdown in a folder of its own, with links that hold inside of the site.
 
 Documents keep their places, so links between them stay as they are. A link to code becomes its text: the site is read
-without the repository. Other files that documents link (schemas, plots) go along.
+without the repository. Other files that documents link (schemas, plots) go along. Diagrams that GitHub draws are drawn
+here, since on the site nobody else would.
 """
 
 import re
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Final
 
 from infra.local.home import PROJECT
+from infra.site import state_diagram
 
 ROOTS: Final = ("README.md", "CHANGELOG.md", "CONTRIBUTING.md", "SECURITY.md")
 FOLDERS: Final = ("docs", "chaos", "examples", "loadtests")
@@ -36,6 +38,9 @@ CHAPTERS: Final[Mapping[str, Sequence[str]]] = {
 """Chapter → documents in their order, without the ending; with a slash at the end, all below that are not named yet."""
 
 _LINK: Final = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>(?!\w+:|#)[^)\s#]+)(?P<anchor>#[^)\s]*)?\)")
+
+
+_DIAGRAM: Final = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def documents() -> list[Path]:
@@ -69,7 +74,12 @@ def _inside(document: Path, known: set[Path], folder: Path) -> str:
             return found[0]
         return found[0] if inside in known else found["text"]
 
-    return _LINK.sub(link, (PROJECT / document).read_text(encoding="utf-8"))
+    text = (PROJECT / document).read_text(encoding="utf-8")
+    return _LINK.sub(link, _DIAGRAM.sub(_drawn, text))
+
+
+def _drawn(diagram: re.Match[str]) -> str:
+    return f"```{{raw}} html\n{state_diagram.svg(diagram[1])}\n```"
 
 
 def index(known: set[Path]) -> str:

@@ -4,11 +4,13 @@ import os
 import re
 import shutil
 import subprocess
+from itertools import pairwise
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 
-from infra.site import sources
+from infra.site import sources, state_diagram
 from infra.site.__main__ import build
 
 _LOADED = re.compile(r"<(?:script|img|link|iframe|source)\b[^>]*?(?:src|href)=\"((?:https?:)?//[^\"]+)\"")
@@ -20,6 +22,42 @@ def test_every_document_is_in_the_contents_once() -> None:
     known = set(sources.documents())
     listed = [line for line in sources.index(known).splitlines() if re.fullmatch(r"[\w./-]+", line)]
     assert sorted(listed) == sorted(str(path.with_suffix("")) for path in known)
+
+
+MACHINE = """stateDiagram-v2
+    [*] --> open: asked [early & late] / Opened
+    open --> shut: told / Shut, Rung
+    shut --> open: asked
+    shut --> [*]
+"""
+
+
+def test_a_state_machine_is_drawn_without_a_network() -> None:
+    """Every state and every arrow's words are there, and no two texts lie over each other."""
+    root = ElementTree.fromstring(state_diagram.svg(MACHINE))
+    texts = [(float(each.attrib["x"]), float(each.attrib["y"]), each.text) for each in root.iter("text")]
+    assert {text for _x, _y, text in texts} == {
+        "open", "shut", "asked [early & late]", "→ Opened", "told", "→ Shut, Rung", "asked"
+    }  # fmt: skip
+    for column in {x for x, _y, _text in texts}:
+        heights = sorted(y for x, y, _text in texts if x == column)
+        assert all(lower - upper >= 12 for upper, lower in pairwise(heights))
+
+
+def test_a_diagram_that_cannot_be_drawn_stops_the_build() -> None:
+    """Rather than be shown as its text, or with an arrow less."""
+    with pytest.raises(state_diagram.UndrawableError, match="flowchart"):
+        state_diagram.svg("flowchart TD\n A --> B\n")
+    with pytest.raises(state_diagram.UndrawableError, match="note"):
+        state_diagram.svg(MACHINE + "    note right of open: hello\n")
+
+
+def test_every_diagram_of_the_documents_is_drawn(tmp_path: Path) -> None:
+    """Nothing is left for a browser to draw, which would have to fetch the means. Seen red without the drawing."""
+    sources.write(tmp_path)
+    written = {path: path.read_text(encoding="utf-8") for path in tmp_path.rglob("*.md")}
+    assert [str(path) for path, text in written.items() if "```mermaid" in text] == []
+    assert written[tmp_path / "docs" / "saga.md"].count("<svg") == 2
 
 
 @pytest.fixture(scope="module")
