@@ -31,18 +31,20 @@ def rehearse() -> bool:
         broker.prepare(lambda _line: None)
         place = broker.task().directory
         command = [*java_command(), "-XX:AOTCacheOutput=kafka.aot", *JVM_OPTIONS, "kafka.Kafka", "server.properties"]
-        with (place / "log").open("wb") as log:
-            process = subprocess.Popen(command, cwd=place, env=dict(broker.task().environment), stdout=log, stderr=log)
-            _perform(process, broker, place)
+        log = aot_cache().with_suffix(".log")  # outlives the folder: a failure tells people to read it
+        with log.open("wb") as output:
+            environment = dict(broker.task().environment)
+            process = subprocess.Popen(command, cwd=place, env=environment, stdout=output, stderr=output)
+            _perform(process, broker, log)
         written = place / "kafka.aot"
         if written.exists():
             aot_cache().write_bytes(written.read_bytes())
     return aot_cache().exists()
 
 
-def _perform(process: "subprocess.Popen[bytes]", broker: Kafka, place: Path) -> None:
+def _perform(process: "subprocess.Popen[bytes]", broker: Kafka, log: Path) -> None:
     try:
-        wait_until_ready("Kafka", broker.probe, lambda: process.poll() is None, place / "log", _STARTED_WITHIN_SECONDS)
+        wait_until_ready("Kafka", broker.probe, lambda: process.poll() is None, log, _STARTED_WITHIN_SECONDS)
         process.terminate()
         process.wait(_WRITTEN_WITHIN_SECONDS)
     finally:
