@@ -24,7 +24,7 @@ def test_analytics_applies_every_sample_that_it_hears(engine: Engine) -> None:
 def test_a_good_answer_is_as_documented(engine: Engine, asked: str) -> None:
     """Every member that is promised is there, in the type that is promised, and something is in it.
 
-    Meant to be red: with a day answered as a number, or a member left out.
+    Seen red: with a day answered as a number, and with each currency left out.
     """
     count(engine, batch_for("analytics"))
     answer = create_app(engine).test_client().get(asked).json

@@ -29,8 +29,9 @@ def members(
 def test_a_member_killed_at_any_step_loses_and_doubles_nothing(engine: Engine, members: Crew, point: Failpoint) -> None:
     """The first batch is whole, the second ends with SIGKILL; whoever comes next bills what is left, once.
 
-    Meant to be red: with offsets committed before the effect, the kill before the commit loses its batch; with no
-    inbox, the kill before the offset bills it twice.
+    Seen red: with offsets committed before the effect, where the kill before the commit loses its batch; and with an
+    inbox that calls everything new, where the kill before the offset has its batch tried twice, and refused by the
+    bills' own key.
     """
     orders = [placed() for _ in range(60)]
     batch = deliver(*orders, *(cancelled(order) for order in orders[:10]))

@@ -204,7 +204,7 @@ def test_evidence_that_another_system_did_not_write_is_no_pass(tmp_path: Path) -
 def test_nothing_is_written_into_evidence_and_two_verdicts_do_not_meet(tmp_path: Path) -> None:
     """Evidence by a name of its own gets a folder of that name beside it, also when it is called `.` from within.
 
-    Meant to be red with the verdict in the evidence's parent: `.` was its own parent.
+    Seen red: with the verdict in the evidence's parent, whatever the evidence is called.
     """
     directory = evidence(tmp_path / "theirs")
     before = sorted(directory.rglob("*"))
