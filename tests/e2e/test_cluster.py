@@ -6,9 +6,11 @@ import signal
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from uuid import uuid4
 
 import psycopg
 import pytest
+from confluent_kafka import Producer
 
 from chaos import scenarios
 from chaos.checker.verdict import judge, to_text
@@ -17,6 +19,7 @@ from chaos.run import perform
 from chaos.watcher import Silent
 from infra.doctor import Level
 from infra.doctor.copies import check_copies
+from infra.kafka.topics import delete_topics, ensure_topics
 from infra.local import failover
 from infra.local.home import Home
 from infra.local.profile import Profile
@@ -69,6 +72,34 @@ def test_a_lost_broker_and_its_partitions_are_named(cluster: LocalStack) -> None
     cluster.servers_up()
     assert take(cluster).trouble == []
     assert {each.level for each in check_copies(cluster)} == {Level.OK}
+
+
+def test_a_write_needs_two_disks(cluster: LocalStack) -> None:
+    """With one broker left our topics take no write. A topic without the guard does, and then holds it once.
+
+    Red for our topics when they, too, ask for one copy alone.
+    """
+    deployment, single = cluster.deployment(), f"single-{uuid4().hex[:6]}"
+    deployment.prepare()
+    ensure_topics(cluster.servers.kafka, [single], replication=3, min_insync=1)
+    try:
+        for server in ("kafka-3", "kafka-2"):  # each in good order, so that it leaves the copies in step
+            cluster.supervisor().stop_process(server)
+        ours = deployment.topics["ORDERS_TOPIC"]
+        assert taken(cluster.servers.kafka, [ours, single]) == {single}
+    finally:
+        cluster.servers_up()
+        delete_topics(cluster.servers.kafka, [single])
+
+
+def taken(bootstrap: str, topics: list[str]) -> set[str]:
+    """Send a message to each topic; return those whose broker has acknowledged it as our relays demand it."""
+    found: set[str] = set()
+    producer = Producer({"bootstrap.servers": bootstrap, "acks": "all", "message.timeout.ms": 8_000, "log_level": 0})
+    for topic in topics:
+        producer.produce(topic, b"{}", on_delivery=lambda error, message: error or found.add(message.topic()))
+    producer.flush(20)
+    return found
 
 
 def test_a_standby_that_lags_or_is_away_is_named(cluster: LocalStack) -> None:
