@@ -17,7 +17,7 @@ from infra import load_bundle
 ROOT = Path(__file__).parents[2]
 PLATFORM = load_bundle.here()
 PYTHON = f"{sys.version_info.major}.{sys.version_info.minor}"
-SECONDS = 420
+SECONDS = 900
 DEMO_SECONDS = 6
 
 pytestmark = [
