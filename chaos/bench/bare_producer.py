@@ -50,9 +50,10 @@ def produce(producer: Producer, topic: str, messages: list[dict[str, Any]], repo
 
 def main() -> None:
     producer = Producer(producer_config(os.environ["KAFKA_BOOTSTRAP_SERVERS"], "bare"))
-    messages, reports = load(), Reports()
-    produce(producer, os.environ["ORDERS_TOPIC"], messages, reports.take)
-    assert reports.acknowledged == len(messages)
+    messages, reports, passes = load(), Reports(), int(os.environ.get("BENCH_PASSES", "1"))
+    for _ in range(passes):
+        produce(producer, os.environ["ORDERS_TOPIC"], messages, reports.take)
+    assert reports.acknowledged == len(messages) * passes
 
 
 if __name__ == "__main__":

@@ -17,6 +17,7 @@ from chaos.bench.place import Place
 PASSES: Final = 5
 BACKLOGS: Final = 2
 SECONDS: Final = 1_200.0
+PATIENCE_SECONDS: Final = 600.0
 
 
 @dataclass(slots=True)
@@ -50,14 +51,14 @@ class Memory:
         return self.deliveries // (PASSES * BACKLOGS)
 
     def _log(self) -> str:
-        topic, written = self.place.new_topic(), 0
-        environment = self.place.environment("relay-orders-1", {"ORDERS_TOPIC": topic})
-        for number in range(BACKLOGS):
+        topic = self.place.new_topic()
+        environment = self.place.environment("relay-orders-1", {"ORDERS_TOPIC": topic, "BENCH_PASSES": str(PASSES)})
+        for number in range(1, BACKLOGS + 1):
             with self.place.connect("orders") as connection:
                 backlog.fill(connection, 0)
                 backlog.add(connection, self._per_pass, salt=str(number), versions=1)
-            for _ in range(PASSES):
-                written += self._per_pass
-                with self.place.running(["chaos.bench.bare_producer"], [environment]):
-                    stopwatch.wait_for(self.place.kafka, topic, written, seconds=300.0)
+            with self.place.running(["chaos.bench.bare_producer"], [environment]):
+                written = number * PASSES * self._per_pass
+                if not stopwatch.wait_for(self.place.kafka, topic, written, PATIENCE_SECONDS):
+                    raise RuntimeError(f"the log has not reached {written:,} messages; see children.log")
         return topic

@@ -4,6 +4,7 @@ A wait goes from the broker's own stamp to the moment at which another connectio
 outbox, so to after the commit. Both are by this machine's clock. Not promised: waits below the watcher's own pace.
 """
 
+import os
 import secrets
 import threading
 import time
@@ -55,6 +56,8 @@ class Shop:
     share_poisoned: float
     p99: Rates = field(default_factory=dict)
     longest: Rates = field(default_factory=dict)
+    loads: list[float] = field(default_factory=list)
+    """The machine's, averaged over a minute, after each round: a wait is only worth what else went on."""
 
     def rivals(self) -> list[Rival]:
         poison = f"{self.share_poisoned:.0%} poison"
@@ -70,6 +73,7 @@ class Shop:
             found = self._bill(members, share_poisoned)
             self.p99.setdefault(shown, []).append(found.p99)
             self.longest.setdefault(shown, []).append(found.longest)
+            self.loads.append(os.getloadavg()[0])
             return found.p50
 
         return Rival(shown, measure)

@@ -208,7 +208,9 @@ def poison_(rate: float, share: float, seconds: float, rounds: int, to: Path) ->
             Comparison(_("Healthy events, 99th percentile"), what, "ms", shop.p99, poison.ALONE),
             Comparison(_("Healthy events, the longest wait"), what, "ms", shop.longest, poison.ALONE),
         ]
-        _show(report.write(to, "poison", _("Healthy events among poison"), pages))
+        words = _("Load average of the machine meanwhile: {least:.1f} to {most:.1f}.")
+        notes = [words.format(least=min(shop.loads), most=max(shop.loads))]
+        _show(report.write(to, "poison", _("Healthy events among poison"), pages, notes))
 
 
 @bench.command(name="settle")
