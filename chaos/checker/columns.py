@@ -19,9 +19,9 @@ Pool = dict[Any, Any]
 REPEATED = frozenset({
     "op", "customer_id", "order_id", "event_id", "currency", "expect", "result", "aggregate_type", "aggregate_id",
     "destination", "type", "topic", "consumer", "group", "member", "instance", "state", "status", "series",
-    "invoice_number",
+    "invoice_number", "message_id", "xid", "id", "n", "offset", "amount_minor", "sequence",
 })  # fmt: skip
-"""Columns whose values stand in many rows or tables."""
+"""Columns whose values stand in many rows or tables; numbers, too: each is an object of its own otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,10 +52,10 @@ class Columns:
         return [self._final(*named, pool) for named in zip((*self.needed, *self.optional), columns, strict=True)]
 
     def _final(self, name: str, column: Column, pool: Pool) -> Iterable[Any]:
-        if name in REPEATED:
-            return shared(column, pool)
         change = self.changed.get(name)
-        return change(column) if change else column
+        if change:
+            column = [*change(column)]
+        return shared(column, pool) if name in REPEATED else column
 
 
 def shared(column: Column, pool: Pool) -> Iterable[Any]:

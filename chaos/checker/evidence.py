@@ -111,6 +111,13 @@ class Evidence:
         except Unusable as missing:
             return missing
 
+    def forget(self, *names: str) -> None:
+        """Let go of tables that nobody is expected to ask for again, and of every index. Whoever does loads anew."""
+        for name in names:
+            self._tables.pop(name, None)
+        for index in [name for name in vars(self) if isinstance(getattr(type(self), name, None), cached_property)]:
+            delattr(self, index)
+
     def has(self, name: str) -> bool:
         try:
             self.table(name)
@@ -302,11 +309,6 @@ class Evidence:
     def inbox_rows(self, group: str) -> list[Applied]:
         """Return what a group has taken; nothing for a group without an inbox."""
         return self.inbox_of.get(group, [])
-
-    def taken(self, group: str) -> Iterator[tuple[Applied, Copy | None]]:
-        """Yield a group's inbox rows, each with the first copy of its event: None for one that was never in the log."""
-        rows = self.inbox_rows(group)
-        return zip(rows, map(self.first_copies.get, map(EVENT_ID, rows)), strict=True)
 
     @cached_property
     def unapplied(self) -> list[tuple[str, Copy]]:

@@ -23,7 +23,7 @@ class Loader:
     """Reads one directory, and remembers how many torn lines it met in which file."""
 
     def __init__(self, directory: Path, omitting: frozenset[str] = frozenset()) -> None:
-        """`omitting`: columns of the log that are dear to make and that nobody will ask for: "digest", "facts"."""
+        """`omitting`: dear columns of the log that nobody will ask for: "digest", "facts", "timestamp"."""
         self.directory = directory
         self.omitting = omitting
         self.torn: dict[str, int] = {}

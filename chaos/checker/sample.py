@@ -15,6 +15,7 @@ from operator import attrgetter
 from typing import Any
 
 from chaos.checker.evidence import Evidence
+from chaos.checker.lines import Unusable
 from chaos.checker.records import Delivery, Intent, Mail
 
 ORDERS_PER_STATE = 8
@@ -77,7 +78,7 @@ def _choose(evidence: Evidence) -> frozenset[str]:
     if not evidence.has("orders"):
         rows = evidence.copies if evidence.has("copies") else []
         return frozenset(list(dict.fromkeys(c.aggregate_id for c in rows if c.aggregate_id))[:ORDERS_PER_STATE])
-    spared = evidence.poisoned if evidence.has("events") and evidence.has("copies") else frozenset[str]()
+    spared = _spoiled(evidence)
     taken: Counter[str] = Counter()
     chosen = set()
     for order in evidence.orders:
@@ -85,6 +86,14 @@ def _choose(evidence: Evidence) -> frozenset[str]:
             taken[order.state] += 1
             chosen.add(order.order_id)
     return frozenset(chosen)
+
+
+def _spoiled(evidence: Evidence) -> frozenset[str]:
+    """Return what the scenario spoiled, as far as it can be told. Where it names nothing, no table is loaded for it."""
+    try:
+        return evidence.poisoned
+    except Unusable:
+        return frozenset()
 
 
 def _touches(delivery: Delivery, offsets: list[int]) -> bool:
