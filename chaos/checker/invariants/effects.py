@@ -146,6 +146,8 @@ def _inbox_is_in_log(evidence: Evidence) -> Iterator[Counterexample]:
 
 def _of_doubled_events(rows: list[Applied]) -> Iterable[Applied]:
     """Return a row of each event that has more than one."""
+    if len({*map(EVENT_ID, rows)}) == len(rows):
+        return ()
     times = Counter(map(EVENT_ID, rows))
     doubled = {event_id for event_id, count in times.items() if count > 1}
     return {row.event_id: row for row in among(rows, EVENT_ID, doubled)}.values()
@@ -181,7 +183,7 @@ def _unequal(taken: Counter[str], made: Counter[str]) -> Iterable[str]:
 
 def _taken(evidence: Evidence, group: str, kind: str) -> Iterator[Applied]:
     """Yield the inbox rows of a group for one type of event."""
-    return (row for row, copy in evidence.taken(group) if copy and copy.type == kind)
+    return among(evidence.inbox_rows(group), EVENT_ID, {*map(EVENT_ID, evidence.firsts(kind))})
 
 
 def _orders_effects(evidence: Evidence) -> Iterator[Counterexample]:

@@ -52,11 +52,16 @@ def log_is_from_outbox(evidence: Evidence) -> Iterator[Counterexample]:
 
 def immutable(evidence: Evidence) -> Iterator[Counterexample]:
     """S07: every copy of an event says the same, byte for byte, as when it was written."""
-    as_written: dict[str, Event | Copy] = {**evidence.first_copies, **evidence.event_of}
+    events, firsts = evidence.event_of, evidence.first_copies
+
+    def as_written(event_id: str) -> Event | Copy:
+        """Return the event; of one that no outbox has, its first copy."""
+        return events.get(event_id) or firsts[event_id]
+
     copies = [copy for copy in evidence.copies if copy.event_id is not None]
-    written = map(as_written.__getitem__, map(EVENT_ID, copies))
+    written = map(as_written, map(EVENT_ID, copies))
     for copy in compress(copies, map(ne, map(CONTENT, copies), map(CONTENT, written))):
-        original = as_written[str(copy.event_id)]
+        original = as_written(str(copy.event_id))
         yield Counterexample(
             _("{copy} differs from the event as it was written ({differs})").format(
                 copy=place(copy), differs=_difference(copy, original)

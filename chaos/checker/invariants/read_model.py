@@ -5,7 +5,7 @@ A row that stands there twice counts twice, whatever the keys of its table forbi
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from gettext import gettext as _
 from operator import add
@@ -18,6 +18,7 @@ from chaos.checker.rows import version_of
 
 Key = TypeVar("Key", bound=tuple[Any, ...])
 Sums = Mapping[Key, list[int]]
+Lines = tuple[tuple[str, int, int], ...]
 
 
 def analytics_recomputed(evidence: Evidence) -> Iterator[Counterexample]:
@@ -39,7 +40,11 @@ def _counted(evidence: Evidence, *kinds: str) -> Iterator[Copy]:
 
 
 def _revenue(evidence: Evidence) -> Iterator[Counterexample]:
-    right = _summed([*_papers(evidence, "InvoiceIssued"), *_papers(evidence, "CreditNoteIssued")])
+    invoiced, credited = _amounts(evidence, "InvoiceIssued"), _amounts(evidence, "CreditNoteIssued")
+    right = _summed(
+        [(key, [len(amounts), sum(amounts), 0]) for key, amounts in invoiced.items()]
+        + [(key, [0, 0, sum(amounts)]) for key, amounts in credited.items()]
+    )
     found = _summed(
         ((row.day, row.currency), [row.invoices, row.amount_minor, row.credited_minor]) for row in evidence.revenue
     )
@@ -55,13 +60,14 @@ def _revenue(evidence: Evidence) -> Iterator[Counterexample]:
         )
 
 
-def _papers(evidence: Evidence, kind: str) -> Iterator[tuple[tuple[str, str], list[int]]]:
-    """Yield day, currency and what an invoice or a credit note adds: one and its amount, or what is credited."""
+def _amounts(evidence: Evidence, kind: str) -> dict[tuple[str, str], list[int]]:
+    """Return all amounts of a type of paper by day and currency."""
+    amounts: dict[tuple[str, str], list[int]] = defaultdict(list)
     for copy in _counted(evidence, kind):
-        day, currency, amount = copy.facts.day, copy.facts.currency, copy.facts.amount_minor
+        currency, amount, _reason, day, _lines = copy.facts
         if amount is not None:
-            numbers = [1, amount, 0] if kind == "InvoiceIssued" else [0, 0, amount]
-            yield (str(day), str(currency)), numbers
+            amounts[str(day), str(currency)].append(amount)
+    return amounts
 
 
 def _latest_states(evidence: Evidence) -> dict[str | None, str]:
@@ -100,7 +106,8 @@ def _days(evidence: Evidence, latest: Mapping[str | None, str]) -> Iterator[Coun
 
 
 def _skus(evidence: Evidence) -> Iterator[Counterexample]:
-    right = _summed(line for copy in _counted(evidence, "OrderPlaced") for line in _bought(copy))
+    orders = Counter((str(copy.facts.currency), copy.facts.lines) for copy in _counted(evidence, "OrderPlaced"))
+    right = _summed(line for (currency, lines), count in orders.items() for line in _bought(currency, lines, count))
     found = _summed(
         ((row.currency, row.sku), [row.orders, row.quantity, row.amount_minor]) for row in evidence.ordered_skus
     )
@@ -112,11 +119,14 @@ def _skus(evidence: Evidence) -> Iterator[Counterexample]:
         )
 
 
-def _bought(copy: Copy) -> Iterator[tuple[tuple[str, str], list[int]]]:
-    """Yield currency, article and what an order adds: an order however many lines name it, quantity, amount."""
+def _bought(currency: str, lines: Lines, orders: int) -> Iterator[tuple[tuple[str, str], list[int]]]:
+    """Yield currency, article and what orders of the same lines add: orders, quantity, amount.
+
+    An order counts once for an article, however many lines name it.
+    """
     known: set[str] = set()
-    for sku, quantity, amount in copy.facts.lines:
-        yield (str(copy.facts.currency), sku), [int(sku not in known), quantity, amount]
+    for sku, quantity, amount in lines:
+        yield (currency, sku), [0 if sku in known else orders, quantity * orders, amount * orders]
         known.add(sku)
 
 
