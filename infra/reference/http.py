@@ -44,18 +44,23 @@ def _contract(service: str, openapi: dict[str, Any]) -> Iterator[str]:
     yield f"## {service}"
     about = openapi["info"].get("description", "")
     yield f"{about} The whole contract: [{service}.openapi.json](../contracts/{service}.openapi.json).".lstrip()
-    yield table(("endpoint", "what it does", "asked with", "answers"), _operations(openapi))
+    yield from _operations(openapi)
     yield f"### Bodies of {service}"
     for name, schema in openapi["components"]["schemas"].items():
         yield from _schema(name, schema)
 
 
-def _operations(openapi: dict[str, Any]) -> Iterator[tuple[str, str, str, str]]:
+def _operations(openapi: dict[str, Any]) -> Iterator[str]:
+    """Return a section for each endpoint: what it does, what it is asked with, what it answers."""
     for path, methods in openapi["paths"].items():
         for method, operation in methods.items():
-            answers = (f"**{status}** {_what(each)}" for status, each in operation["responses"].items())
-            asked = (_parameter(each) for each in operation.get("parameters", []))
-            yield code(f"{method.upper()} {path}"), operation["summary"], "; ".join(asked), "; ".join(answers)
+            yield f"### {code(f'{method.upper()} {path}')}"
+            yield operation["summary"]
+            if parameters := operation.get("parameters"):
+                yield "Asked with " + "; ".join(_parameter(each) for each in parameters) + "."
+            yield table(
+                ("status", "answer"), ((status, _what(each)) for status, each in operation["responses"].items())
+            )
 
 
 def _parameter(parameter: dict[str, Any]) -> str:
