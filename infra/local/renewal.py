@@ -44,8 +44,8 @@ def _sibling(deployment: "Deployment", program: Program) -> Iterator[None]:
     before = deployment.programs
     sibling = replace(program, name=sibling_of(program.name), autostart=False)
     deployment.change({sibling.name: sibling, **before})
-    deployment.start_process(sibling.name)
     try:
+        deployment.start_process(sibling.name)
         deployment.wait_for(sibling, members=2)
         yield
     finally:
