@@ -16,7 +16,7 @@ from confluent_kafka import Consumer
 
 from shared.logs import get_logger
 
-LEAVE_SECONDS: Final = 6.0
+LEAVE_SECONDS: Final = 4.0
 """With the time for its last offsets before it, less than any supervisor here waits until it kills."""
 
 log = get_logger(__name__)
