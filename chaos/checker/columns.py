@@ -19,7 +19,8 @@ Pool = dict[Any, Any]
 REPEATED = frozenset({
     "op", "customer_id", "order_id", "event_id", "currency", "expect", "result", "aggregate_type", "aggregate_id",
     "destination", "type", "topic", "consumer", "group", "member", "instance", "state", "status", "series",
-    "invoice_number", "message_id", "xid", "id", "n", "offset", "amount_minor", "sequence",
+    "invoice_number", "number", "recipient", "message_id",
+    "xid", "id", "n", "offset", "amount_minor", "year", "sequence",
 })  # fmt: skip
 """Columns whose values stand in many rows or tables; numbers, too: each is an object of its own otherwise."""
 

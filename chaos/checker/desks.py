@@ -1,7 +1,8 @@
 """A large run is judged at two desks at once, each in a process of its own, since one interpreter uses one processor.
 
-What the groups made of the log goes to the second desk, everything else stays at the first. Both read the log; nothing
-but answers goes between them. A desk whose process dies has answered nothing: its rules are UNKNOWN.
+What clients intended and what the groups made of the log goes to the second desk, what the outboxes say stays at the
+first. Both read the log; nothing but answers goes between them. A desk whose process dies has answered nothing: its
+rules are UNKNOWN.
 """
 
 from __future__ import annotations
@@ -23,10 +24,10 @@ from chaos.checker.result import Answer, Result
 
 LARGE_BYTES = 40 << 20
 """From this size of the log on, a second process saves more time than its start takes."""
-SECOND = frozenset({"S08", "S09", "S10", "S12", "S14", "S15", "S17", "S19", "S20", "S21"})
-"""Rules that read the inboxes or the facts of the log, and not the outboxes."""
 OF_INTENTS = frozenset({"S00", "S01", "S02", "S03", "S24", "W04"})
-"""Rules about what clients asked for, which nobody else reads: asked first, so that it makes room for the outboxes."""
+"""Rules about what clients asked for, which nobody else reads: asked first, so that it makes room for the log."""
+SECOND = OF_INTENTS | {"S08", "S09", "S10", "S12", "S14", "S15", "S17", "S19", "S20", "S21"}
+"""Rules that read the intents, the inboxes or the facts of the log, and not the outboxes."""
 FIRST_OMITS, SECOND_OMITS = frozenset({"facts"}), frozenset({"digest", "timestamp"})
 _PROGRAM = "from chaos.checker.verdict import serve; serve()"
 

@@ -57,12 +57,8 @@ def _judge_at_two_desks(directory: Path, canaries: bool) -> Verdict:
     canaries = canaries and evidence.run.canaries
     second = [invariant for invariant in INVARIANTS if invariant.id in desks.SECOND]
     first = [invariant for invariant in INVARIANTS if invariant.id not in desks.SECOND]
-    of_intents = [invariant for invariant in first if invariant.id in desks.OF_INTENTS]
-    others = [invariant for invariant in first if invariant.id not in desks.OF_INTENTS]
     with desks.SecondDesk(directory, second, canaries) as desk:
-        answers = ask(evidence, of_intents, canaries)
-        evidence.forget("intents", "keys")
-        answers += ask(evidence, others, canaries) + desk.answers()
+        answers = ask(evidence, first, canaries) + desk.answers()
     return _sum_up(evidence, answers)
 
 
@@ -92,11 +88,12 @@ def serve() -> None:
     """Answer one question on the standard input: what a second desk does."""
     directory, ids, canaries = pickle.loads(sys.stdin.buffer.read())  # noqa: S301 - from the process that started this
     with _without_collector():
-        answers = ask(
-            _open(directory, desks.SECOND_OMITS),
-            [invariant for invariant in INVARIANTS if invariant.id in ids],
-            canaries,
-        )
+        evidence = _open(directory, desks.SECOND_OMITS)
+        of_intents = [i for i in INVARIANTS if i.id in ids and i.id in desks.OF_INTENTS]
+        others = [i for i in INVARIANTS if i.id in ids and i.id not in desks.OF_INTENTS]
+        answers = ask(evidence, of_intents, canaries)
+        evidence.forget("intents", "keys")
+        answers += ask(evidence, others, canaries)
     sys.stdout.buffer.write(pickle.dumps(answers))
     sys.stdout.buffer.flush()
     os._exit(0)  # To let go of millions of rows one by one takes a second, and there is nothing else to leave behind.
