@@ -48,9 +48,14 @@ class RabbitServer:
     def close(self) -> None:
         self.kill()
         # Erlang's port mapper outlives its nodes; this one has a port of its own, so nobody else's is met.
-        if mapper := shutil.which("epmd"):
-            options = ["-port", str(self._ports["epmd"]), "-kill"]
-            subprocess.run([mapper, *options], capture_output=True, check=False, timeout=30)
+        if shutil.which("epmd"):
+            eventually(self._mapper_is_gone, 30, "the port mapper has let its node go, and ends")
+
+    def _mapper_is_gone(self) -> bool:
+        """Ask it to end, which it refuses until it has noticed that its node is dead."""
+        asked = ["epmd", "-port", str(self._ports["epmd"]), "-kill"]
+        said = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=30)
+        return "Cannot connect" in said.stdout + said.stderr
 
     def _answers(self) -> bool:
         with Connection(self.url, connect_timeout=2) as connection:
