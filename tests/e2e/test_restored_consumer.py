@@ -101,7 +101,7 @@ def shop(tmp_path: Path) -> Iterator[Shop]:
 
 
 def test_orders_billed_after_the_backup_are_billed_again_and_no_number_twice(shop: Shop) -> None:
-    """The page's commands, as written, and what it says of the result. Red without the replay, and without the jump."""
+    """The page's commands, as written, and what it says: the replay bills again, the jump keeps numbers apart."""
     backup, restore = section("A consumer's older backup")
     shop.place(BEFORE)
     kept = shop.billed(BEFORE)
