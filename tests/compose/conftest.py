@@ -131,10 +131,25 @@ def images(engine: None) -> None:
 def system(images: None) -> Iterator[Project]:
     """Return a running project, just started with empty volumes."""
     project = new_project()
+    _running.append(project)
     try:
         begun = monotonic()
         project.compose("up", "--detach", "--wait")
         project.up_seconds = monotonic() - begun
         yield project
     finally:
-        project.destroy()
+        _destroy_all()
+
+
+_running: list[Project] = []
+
+
+def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
+    """End the containers with the last test that needs them: they would take the processor from all that follow."""
+    if nextitem is None or nextitem.path.parent != Path(__file__).parent:
+        _destroy_all()
+
+
+def _destroy_all() -> None:
+    while _running:
+        _running.pop().destroy()
