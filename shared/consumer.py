@@ -270,15 +270,18 @@ class Consumer:
 
     def _on_revoke(self, kafka: KafkaConsumer, partitions: list[TopicPartition]) -> None:
         self._kafka.offsets.send_now()
-        self._forget(partitions)
-        kafka.incremental_unassign(partitions)
-        self._log_change("partitions revoked", partitions)
+        self._let_go(kafka, partitions, "partitions revoked")
 
     def _on_lost(self, kafka: KafkaConsumer, partitions: list[TopicPartition]) -> None:
         # Somebody else may own them already: nothing may be committed for them any more.
+        self._let_go(kafka, partitions, "partitions lost")
+
+    def _let_go(self, kafka: KafkaConsumer, partitions: list[TopicPartition], what: str) -> None:
         self._forget(partitions)
+        self._log_change(what, partitions)
+        # Nothing may be asked of the client behind this line. When it closes, this is what it has waited for; its group
+        # is gone then, and a question of member or generation waits for ever, with the interpreter's lock in its hand.
         kafka.incremental_unassign(partitions)
-        self._log_change("partitions lost", partitions)
 
     def _forget(self, partitions: Sequence[TopicPartition]) -> None:
         gone = _keys(partitions)

@@ -4,10 +4,11 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from time import sleep
+from typing import Any, cast
 from uuid import UUID
 
 import pytest
-from confluent_kafka import Producer
+from confluent_kafka import Producer, TopicPartition
 from prometheus_client import REGISTRY
 from sqlalchemy import Connection, Engine, text
 
@@ -58,11 +59,14 @@ class Group:
         assert producer.flush(20) == 0
 
     def member(
-        self, handler: Callable[[Connection, Sequence[Delivery]], None] | None = None, batch_size: int = 500
+        self,
+        handler: Callable[[Connection, Sequence[Delivery]], None] | None = None,
+        batch_size: int = 500,
+        client: type[GroupMember] = GroupMember,
     ) -> Consumer:
         config = consumer_config(self.bootstrap, f"{self.topic}.group", "test", self.protocol)
         return Consumer(
-            kafka=GroupMember(config),
+            kafka=client(config),
             engine=self.engine,
             inbox=DatabaseInbox("test"),
             handler=handler or write_effects,
@@ -103,6 +107,40 @@ def event(aggregate_id: str, version: int) -> Envelope:
     return Envelope(
         new.event_id, new.type, new.source, "order", aggregate_id, version, new.dataschema, new.payload, utc_now()
     )
+
+
+class Questioned(GroupMember):
+    """Notes what is asked of it, and when it is told to let partitions go."""
+
+    def __init__(self, config: dict[str, Any]) -> None:
+        super().__init__(config)
+        self.asked: list[str] = []
+
+    def memberid(self) -> str | None:
+        self.asked.append("memberid")
+        return super().memberid()
+
+    def consumer_group_metadata(self) -> Any:
+        self.asked.append("consumer_group_metadata")
+        return super().consumer_group_metadata()
+
+    def incremental_unassign(self, partitions: list[TopicPartition]) -> None:
+        self.asked.append("incremental_unassign")
+        super().incremental_unassign(partitions)
+
+
+def test_a_member_that_closes_is_asked_nothing_once_it_has_let_go(group: Group) -> None:
+    """Its group is gone then, and a question of it may wait for ever and keep the whole process from ending.
+
+    Seen red with the line in the log behind the letting go.
+    """
+    leaving = group.member(client=Questioned)
+    with Running(leaving):
+        group.publish(event("a", 1))
+        eventually(group.effects, 30, "an effect")
+    asked = cast(Questioned, leaving._kafka).asked
+    assert asked.count("incremental_unassign") == 1
+    assert asked[-1] == "incremental_unassign"
 
 
 class Running:
