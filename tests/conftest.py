@@ -17,6 +17,7 @@ from psycopg import sql
 from redis import Redis
 from xdist.remote import Producer
 from xdist.scheduler import LoadScopeScheduling
+from xdist.workermanage import WorkerController
 
 from infra.kafka.topics import delete_topics, ensure_topics
 from infra.local.stack import LocalStack
@@ -100,6 +101,22 @@ class Together(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.partition("::")[0]
         return "containers" if file.startswith("tests/compose/") else file
+
+    def remove_node(self, node: WorkerController) -> str | None:
+        """Give what a worker left behind to the others, without the test that it died of. Returns that test.
+
+        The library's own hands on files that are done, too, and whoever gets one of those waits for ever for its end.
+        """
+        left = {file: tests for file, tests in self.assigned_work.pop(node).items() if not all(tests.values())}
+        if not left:
+            return None
+        running = next(iter(left.values()))
+        died_of: str = next(test for test, done in running.items() if not done)
+        running[died_of] = True
+        self.workqueue.update({file: tests for file, tests in left.items() if not all(tests.values())})
+        for each in self.assigned_work:
+            self._reschedule(each)
+        return died_of
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> Together:
