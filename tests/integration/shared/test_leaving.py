@@ -4,7 +4,9 @@ import threading
 
 import pytest
 from confluent_kafka import Consumer, TopicPartition
+from structlog.testing import CapturingLogger
 
+from shared import leaving
 from shared.kafka import consumer_config
 from shared.leaving import leave
 from shared.offset_commit import GroupMember
@@ -26,13 +28,14 @@ def member(kafka: str, topic: str, may_go: threading.Event) -> GroupMember:
 
 @pytest.mark.timeout(60)
 def test_a_client_that_does_not_close_is_left_as_it_is(
-    kafka: str, topic: TopicFactory, capsys: pytest.CaptureFixture[str]
+    kafka: str, topic: TopicFactory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Seen red: with the client's own close, which waits until the test's time limit has passed."""
-    may_go = threading.Event()
+    may_go, said = threading.Event(), CapturingLogger()
+    monkeypatch.setattr(leaving, "log", said)
     stuck = member(kafka, topic(1), may_go)
     assert not leave(stuck, seconds=0.5)
-    assert "does not close" in capsys.readouterr().out
+    assert "does not close" in said.calls[0].args[0]
     may_go.set()
     eventually(lambda: not any(each.name == "leave" for each in threading.enumerate()), 30, "its end")
 
@@ -41,7 +44,7 @@ def test_a_member_that_can_leave_has_left_when_its_close_returns(kafka: str, top
     """The same way: its callbacks run, and it cannot be used any more."""
     may_go = threading.Event()
     may_go.set()
-    leaving = member(kafka, topic(1), may_go)
-    leaving.close()
+    done = member(kafka, topic(1), may_go)
+    done.close()
     with pytest.raises(RuntimeError, match="closed"):
-        leaving.poll(0)
+        done.poll(0)
