@@ -13,7 +13,7 @@ from confluent_kafka import KafkaError, Message, Producer
 
 from shared import outbox
 from shared.clock import utc_now
-from shared.envelope import text_headers
+from shared.envelope import Envelope, to_headers
 from shared.events import OrderLine, OrderPlaced
 from shared.kafka import producer_config
 
@@ -59,19 +59,12 @@ class Till:
     def _sell(self, poison: str) -> None:
         order = self._last if poison == "again" else an_order()
         event = outbox.new_event("order", order.order_id, 1, order, source="/bench")
-        headers = text_headers(
-            event_id=str(event.event_id),
-            type="OrderEaten" if poison == "type" else event.type,
-            source=event.source,
-            aggregate_type=event.aggregate_type,
-            aggregate_id=event.aggregate_id,
-            aggregate_version=event.aggregate_version,
-            dataschema=event.dataschema,
-            occurred_at=utc_now().isoformat(timespec="microseconds").replace("+00:00", "Z"),
-            traceparent=None,
+        kind = "OrderEaten" if poison == "type" else event.type
+        headers = to_headers(
+            Envelope(event.event_id, kind, event.source, "order", order.order_id, 1, event.dataschema, b"", utc_now())
         )
         value = b"{broken" if poison == "bytes" else event.payload
-        self._producer.produce(self.topic, value, order.order_id, headers=list(headers), on_delivery=_taken)
+        self._producer.produce(self.topic, value, order.order_id, headers=dict(headers), on_delivery=_taken)
         self._producer.poll(0)
         if poison:
             self.poisoned += 1
