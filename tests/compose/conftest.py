@@ -127,6 +127,9 @@ def images(engine: None) -> None:
     Project("once-test-build", {}).compose("--profile", "chaos", "build", "--quiet", timeout=900)
 
 
+_running: list[Project] = []
+
+
 @pytest.fixture(scope="session")
 def system(images: None) -> Iterator[Project]:
     """Return a running project, just started with empty volumes."""
@@ -139,9 +142,6 @@ def system(images: None) -> Iterator[Project]:
         yield project
     finally:
         _destroy_all()
-
-
-_running: list[Project] = []
 
 
 def pytest_runtest_teardown(nextitem: pytest.Item | None) -> None:
