@@ -185,9 +185,11 @@ def test_sighup_begins_anew_and_lets_nobody_wait(database_url: str, engine: Engi
         before, enough = _workers(server), threading.Event()
         answers = [threads.submit(_keep_placing, server, enough) for _ in range(4)]
         server.process.send_signal(signal.SIGHUP)
-        eventually(lambda: (now := _workers(server)) and not now & before, 20, "other workers")
-        eventually(lambda: server.place()[0] == 201, 10, "the new ones answer")
-        enough.set()
+        try:
+            eventually(lambda: (now := _workers(server)) and not now & before, 20, "other workers")
+            eventually(lambda: server.place()[0] == 201, 10, "the new ones answer")
+        finally:
+            enough.set()
         statuses, longest = zip(*(each.result() for each in answers), strict=True)
         assert set().union(*statuses) == {201}
         assert max(longest) < SLOW_TO_BEGIN_SECONDS
