@@ -172,7 +172,7 @@ class KafkaTransport:
             "topic": self._topics[row.aggregate_type],
             "key": row.aggregate_id,
             "value": row.payload,
-            "headers": _headers(row),
+            "headers": row_headers(row),
         }
 
 
@@ -268,7 +268,8 @@ class CeleryTransport:
         )
 
 
-def _headers(row: Row) -> list[tuple[str, str]]:
+def row_headers(row: Row) -> list[tuple[str, str]]:
+    """Return the headers of the message that carries a row's event."""
     return text_headers(
         event_id=row.event_id,
         type=row.type,
