@@ -25,7 +25,7 @@ examples: ## Set up, and install the frameworks of the examples, Django and Fast
 demo: setup ## Place orders, break things while they flow, and judge the result (ARGS="--without inbox")
 	@$(ONCE) demo $(ARGS)
 
-test: examples ## Run the tests: unit, architecture, integration, end to end (about a quarter of an hour)
+test: examples ## Run the tests: unit, architecture, integration, end to end (ten to fifteen minutes)
 	@$(RUN) pytest -m "not full" $(SPREAD) $(ARGS)
 
 test-full: examples ## Run the long tests: more scenarios, whole matrices, documents
