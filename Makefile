@@ -7,8 +7,6 @@ ONCE = $(RUN) infra.cli
 ARGS ?=
 # Two processes, since tests mostly wait; each has servers of its own. A file's tests stay together (tests/conftest.py).
 SPREAD = --numprocesses 2 --dist loadfile --no-loadscope-reorder
-# A second process of tests that was killed has left its servers behind, in a home of their own.
-of_tests = for home in "$${ONCE_HOME:-.once}"/tests/*/; do [ ! -d "$$home" ] || ONCE_HOME="$$home" $(ONCE) $(1); done
 
 .DEFAULT_GOAL := help
 .PHONY: help setup examples demo test test-full mutants check up down reset status doctor chaos load contracts docs bundle load-bundle lock lock-check clean
@@ -46,7 +44,6 @@ up: setup ## Start the whole system here and leave it running
 
 down: setup ## Stop it; data stay
 	@$(ONCE) down $(ARGS)
-	@$(call of_tests,down)
 
 reset: setup ## Start again with an empty system
 	@$(ONCE) reset $(ARGS)
@@ -82,6 +79,6 @@ lock-check: setup ## Download what is locked for every platform and Python we na
 	@$(PYTHON) -I infra/lock.py check
 
 clean: ## Stop the system and remove everything that set-up and running made
-	@! .venv/bin/python -c "import click" 2>/dev/null || { $(call of_tests,down --delete-data); $(ONCE) down --delete-data; } || true
+	@! .venv/bin/python -c "import click" 2>/dev/null || $(ONCE) down --delete-data || true
 	@rm -rf .venv .once build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache *.egg-info
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +

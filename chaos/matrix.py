@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from chaos import unsafe
 from chaos.checker.result import Verdict
 from chaos.foretold import Comparison, compare
 from chaos.unsafe import Variant
@@ -20,10 +21,14 @@ TELLING = (
 class Row:
     """What came of one variant."""
 
-    variant: Variant
+    name: str
     verdict: Verdict
     found: Comparison
 
+    @property
+    def variant(self) -> Variant:
+        return unsafe.load(self.name)
+
 
 def row(variant: Variant, verdict: Verdict) -> Row:
-    return Row(variant, verdict, compare(variant.foretold, verdict))
+    return Row(variant.name, verdict, compare(variant.foretold, verdict))

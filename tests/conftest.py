@@ -20,6 +20,7 @@ from xdist.scheduler import LoadScopeScheduling
 from xdist.workermanage import WorkerController
 
 from infra.kafka.topics import delete_topics, ensure_topics
+from infra.local.home import Home
 from infra.local.stack import LocalStack
 from tests.janitor import Janitor
 from tests.schemas import Schemas
@@ -80,8 +81,7 @@ def slowness() -> float:
 def pytest_configure(config: pytest.Config) -> None:
     """Give every worker but the first a home of its own: what one does to its servers is no business of the other's."""
     if WORKER != "gw0":
-        home = Path(os.environ.get("ONCE_HOME", ROOT / ".once"))
-        os.environ["ONCE_HOME"] = str(home / "tests" / WORKER)
+        os.environ["ONCE_HOME"] = str(Home.from_environment(os.environ).further(WORKER).root)
     for tier in TIERS:
         config.addinivalue_line("markers", f"{tier}: tests in tests/{tier} (set by the folder)")
     config.addinivalue_line("markers", "full: longer tests, run by `make test-full` only")

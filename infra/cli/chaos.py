@@ -1,14 +1,12 @@
 """``once chaos``: run scenarios that break things on purpose, and judge what they leave behind."""
 
 import random
-import signal
 import sys
 from dataclasses import replace
 from gettext import gettext as _
 from importlib.util import find_spec
 from pathlib import Path
 from tempfile import TemporaryFile
-from types import FrameType
 
 import click
 from rich import box
@@ -24,7 +22,7 @@ from chaos.telling import verdict as verdict_shown
 from chaos.telling.live import LiveTeller
 from chaos.telling.plain import PlainTeller
 from chaos.unsafe import Variant
-from infra.cli import series
+from infra.cli import abreast, interruption, series
 from infra.cli.console import out
 from infra.cli.matrix import matrix
 from infra.local.profile import Profile
@@ -72,15 +70,24 @@ def list_(markdown: bool) -> None:
 @click.option(
     "--orders", type=click.Choice(sorted(ORDERS)), help="Have orders taken by an example, not by our service."
 )
+@abreast.on_stacks
 def run(
-    name: str, seed: int | None, seconds: float | None, rate: float | None, without: str | None, orders: str | None
+    name: str,
+    seed: int | None,
+    seconds: float | None,
+    rate: float | None,
+    without: str | None,
+    orders: str | None,
+    stacks: int | None,
 ) -> None:
     """Run one scenario on a copy of the system of its own. The exit code is the verdict.
 
     `all` runs every scenario, and its exit code says whether each ended as was foretold of it.
     """
     if name == "all":
-        sys.exit(series.run(series.every_scenario(), seed=7 if seed is None else seed))
+        sys.exit(series.run(series.every_scenario(), seed=7 if seed is None else seed, stacks=stacks))
+    if stacks is not None:
+        raise click.UsageError(_("--stacks is for `all`: one run has one stack."))
     if orders and find_spec(orders) is None:
         raise click.UsageError(f"{orders} is not installed. Run `make examples`, and then this again.")
     try:
@@ -98,9 +105,10 @@ def run(
 @chaos.command()
 @click.option("--minutes", type=click.FloatRange(0.1, 24 * 60), default=10.0, show_default=True)
 @click.option("--seed", type=int, default=None, help="Of the first run; each has the next. Default: a new one.")
-def soak(minutes: float, seed: int | None) -> None:
+@abreast.on_stacks
+def soak(minutes: float, seed: int | None, stacks: int | None) -> None:
     """Combine faults by dice, run after run, until the time is over. The exit code is 0 if all were green."""
-    sys.exit(series.soak(dice() if seed is None else seed, minutes))
+    sys.exit(series.soak(dice() if seed is None else seed, minutes, stacks=stacks))
 
 
 @chaos.command()
@@ -164,7 +172,7 @@ def perform_and_tell(
     scenario: Scenario, *, seed: int, variant: Variant | None = None, load: LoadMaker | None = None
 ) -> Finished:
     """Run a scenario while telling what happens, in the way that suits the output."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    interruption.on_sigterm()
     teller = LiveTeller(out) if out.is_terminal and not out.is_dumb_terminal else PlainTeller(out)
     try:
         with teller:
@@ -174,11 +182,6 @@ def perform_and_tell(
             _("Interrupted. What was broken is repaired and this run's processes have ended; the servers stay up.")
         )
         sys.exit(INTERRUPTED)
-
-
-def _interrupt(_number: int, _frame: FrameType | None) -> None:
-    """End as by Ctrl-C, so that everything is healed and stopped on the way out."""
-    raise KeyboardInterrupt
 
 
 def judge_and_show(finished: Finished) -> Verdict:

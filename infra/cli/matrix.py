@@ -2,7 +2,10 @@
 
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
 from gettext import gettext as _
+from pathlib import Path
 from time import monotonic
 
 import click
@@ -17,23 +20,39 @@ from chaos.matrix import Row
 from chaos.run import perform
 from chaos.unsafe import Variant
 from chaos.watcher import Silent
+from infra.cli import abreast
 from infra.cli.console import out
 
 FAILED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    row: Row
+    seconds: float
+    problems: tuple[str, ...]
+    evidence: Path
 
 
 @click.command()
 @click.option("--only", metavar="GUARD", multiple=True, help="This guard alone; may be repeated.")
 @click.option("--short", is_flag=True, help="A few telling rows.")
 @click.option("--seed", type=int, default=7, show_default=True, help="The same seed buys the same things.")
-def matrix(only: tuple[str, ...], short: bool, seed: int) -> None:
+@abreast.on_stacks
+def matrix(only: tuple[str, ...], short: bool, seed: int, stacks: int | None) -> None:
     """Run each variant without a guard, and fail on anything that is not as it was foretold."""
-    rows = []
-    for number, variant in enumerate(variants := _chosen(only, short), start=1):
-        out.print(Text(f"{number}/{len(variants)}  {variant.guard}: {variant.scenario}", "dim"))
-        rows.append(_try(variant, seed))
-        out.print(_outcome(rows[-1]))
+    started, rows = monotonic(), list[Row]()
+    names = [variant.name for variant in _chosen(only, short)]
+    for tried in abreast.each(partial(_try, seed=seed), names, stacks):
+        rows.append(tried.row)
+        out.print(_line(len(rows), len(names), tried), soft_wrap=True)
     out.print(_table(rows))
+    good = sum(row.found.as_foretold for row in rows)
+    out.print(
+        _("{good} of {count} ended as foretold, in {minutes:.1f} minutes.").format(
+            good=good, count=len(rows), minutes=(monotonic() - started) / 60
+        )
+    )
     sys.exit(0 if all(row.found.as_foretold for row in rows) else FAILED)
 
 
@@ -44,14 +63,20 @@ def _chosen(only: Sequence[str], short: bool) -> list[Variant]:
         raise click.BadParameter(str(error), param_hint="--only") from None
 
 
-def _try(variant: Variant, seed: int) -> Row:
+def _try(name: str, seed: int) -> _Tried:
     started = monotonic()
+    variant = unsafe.load(name)
     finished = perform(scenarios.load(variant.scenario), watcher=Silent(), seed=seed, variant=variant)
     verdict = judge_and_write(finished.evidence, finished.directory)
-    out.print(Text(f"    {monotonic() - started:.0f} s, {finished.evidence}", "dim"), soft_wrap=True)
-    for problem in finished.problems:
-        out.print(Text(f"    {problem}", "red"))
-    return matrix_.row(variant, verdict)
+    return _Tried(matrix_.row(variant, verdict), monotonic() - started, finished.problems, finished.evidence)
+
+
+def _line(number: int, of: int, tried: _Tried) -> Text:
+    variant = tried.row.variant
+    text = Text(f"{number}/{of}  {variant.guard}: {variant.scenario}, {tried.seconds:.0f} s, {tried.evidence}\n", "dim")
+    for problem in tried.problems:
+        text.append(f"    {problem}\n", "red")
+    return text.append_text(_outcome(tried.row))
 
 
 def _outcome(row: Row) -> Text:

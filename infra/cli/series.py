@@ -1,8 +1,10 @@
-"""Several scenarios one after the other, each held against what was foretold of it."""
+"""Several scenarios, each held against what was foretold of it."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from gettext import gettext as _
+from itertools import count, takewhile
 from pathlib import Path
 from time import monotonic
 
@@ -15,7 +17,9 @@ from chaos.checker.verdict import Verdict, judge_and_write
 from chaos.foretold import Comparison
 from chaos.run import perform
 from chaos.scenario import Promise, Scenario
+from chaos.soak import PREFIX
 from chaos.watcher import Phase, Silent
+from infra.cli import abreast
 from infra.cli.console import out
 from infra.stack import open_stack
 
@@ -24,13 +28,17 @@ from infra.stack import open_stack
 class Ended:
     """One scenario of a series, judged."""
 
-    scenario: Scenario
+    name: str
     verdict: Verdict
     found: Comparison
     seconds: float
     problems: tuple[str, ...]
     evidence: Path
     phases: str
+
+    @property
+    def scenario(self) -> Scenario:
+        return scenarios.load(self.name)
 
     @property
     def as_foretold(self) -> bool:
@@ -70,13 +78,13 @@ def every_scenario() -> list[Scenario]:
     return possible
 
 
-def run(wanted: Sequence[Scenario], *, seed: int) -> int:
+def run(wanted: Sequence[Scenario], *, seed: int, stacks: int | None) -> int:
     """Run them all, show a table, and return the exit code: 0 if every one ended as was foretold of it."""
     started = monotonic()
     ended = []
-    for number, scenario in enumerate(wanted, start=1):
-        ended.append(_run_one(scenario, seed))
-        out.print(_line(number, len(wanted), ended[-1]), soft_wrap=True)
+    for one in abreast.each(partial(_run_one, seed=seed), _longest_first(wanted), stacks):
+        ended.append(one)
+        out.print(_line(len(ended), len(wanted), one), soft_wrap=True)
     out.print(_table(ended))
     good = sum(each.as_foretold for each in ended)
     out.print(
@@ -87,26 +95,43 @@ def run(wanted: Sequence[Scenario], *, seed: int) -> int:
     return 0 if good == len(ended) else 1
 
 
-def soak(seed: int, minutes: float) -> int:
+def soak(seed: int, minutes: float, *, stacks: int | None) -> int:
     """Run scenarios that dice have put together until the time is over; 0 if every one ended green."""
-    end, ended = monotonic() + minutes * 60, list[Ended]()
-    while not ended or monotonic() < end:
-        ended.append(_run_one(scenarios.load(f"soak_{seed + len(ended)}"), seed + len(ended)))
-        out.print(Text(ended[-1].scenario.title, "dim"))
-        out.print(_line(len(ended), len(ended), ended[-1]), soft_wrap=True)
+    ended = list[Ended]()
+    for one in abreast.each(_soak_one, _seeds(seed, minutes), stacks):
+        ended.append(one)
+        out.print(Text(one.scenario.title, "dim"))
+        out.print(_line(len(ended), len(ended), one), soft_wrap=True)
     out.print(_table(ended))
     return 0 if all(each.as_foretold for each in ended) else 1
 
 
-def _run_one(scenario: Scenario, seed: int) -> Ended:
+def _longest_first(wanted: Iterable[Scenario]) -> list[str]:
+    """Return the names so that no long one is left over for the end, when the other stacks have nothing to do."""
+    return [each.name for each in sorted(wanted, key=lambda each: -each.workload.seconds)]
+
+
+def _seeds(first: int, minutes: float) -> Iterator[int]:
+    """Count up until the time is over, and once at least."""
+    end = monotonic() + minutes * 60
+    yield first
+    yield from takewhile(lambda _seed: monotonic() < end, count(first + 1))
+
+
+def _soak_one(seed: int) -> Ended:
+    return _run_one(f"{PREFIX}{seed}", seed)
+
+
+def _run_one(name: str, seed: int) -> Ended:
     started = monotonic()
     watch = Stopwatch()
+    scenario = scenarios.load(name)
     finished = perform(scenario, watcher=watch, seed=seed)
     watch.phase(Phase.CHECK)
     verdict = judge_and_write(finished.evidence, finished.directory)
     watch.phase(Phase.PREPARE)
     return Ended(
-        scenario=scenario,
+        name=name,
         verdict=verdict,
         found=scenario.judged(verdict),
         seconds=monotonic() - started,
@@ -116,8 +141,8 @@ def _run_one(scenario: Scenario, seed: int) -> Ended:
     )
 
 
-def _line(number: int, count: int, each: Ended) -> Text:
-    text = Text(f"{number}/{count}  {each.scenario.name}: {each.verdict.status}, {each.seconds:.0f} s")
+def _line(number: int, of: int, each: Ended) -> Text:
+    text = Text(f"{number}/{of}  {each.name}: {each.verdict.status}, {each.seconds:.0f} s")
     text.append(f"  ({each.phases})", "dim")
     if each.as_foretold:
         text.stylize("green")
@@ -143,5 +168,5 @@ def _table(ended: Sequence[Ended]) -> Table:
         table.add_column(title)
     for each in ended:
         foretold = Text(_("yes"), "green") if each.as_foretold else Text(_("no"), "bold red")
-        table.add_row(each.scenario.name, each.scenario.promise, each.verdict.status, f"{each.seconds:.0f}", foretold)
+        table.add_row(each.name, each.scenario.promise, each.verdict.status, f"{each.seconds:.0f}", foretold)
     return table

@@ -62,9 +62,13 @@ def down(delete_data: bool) -> None:
     if delete_data:
         with steps(_("Removing the system in {home}").format(home=stack.home.root)) as report:
             stack.destroy(report)
+            for further in stack.all_further():
+                further.destroy(report)
         return
     with steps(_("Stopping the system in {home}").format(home=stack.home.root)) as report:
         stop(stack, report)
+        for further in stack.all_further():
+            stop(further, report)
     out.print(Text(_("Down. Data stay: `once up` goes on with them, `once reset` starts afresh."), "bold green"))
 
 

@@ -41,6 +41,13 @@ class Home:
     def runs(self) -> Path:
         return self.root / "runs"
 
+    def further(self, name: str) -> "Home":
+        """Return the home of another stack that belongs to this one, and goes down with it."""
+        return Home(self.root / "stacks" / name)
+
+    def all_further(self) -> list["Home"]:
+        return [Home(root) for root in sorted(self.root.glob("stacks/*/"))]
+
     def create(self) -> None:
         """Make the folder. Raises StackError when the place does not allow it."""
         try:

@@ -73,6 +73,13 @@ class LocalStack:
         environ = os.environ if environ is None else environ
         return cls(Home.from_environment(environ), environ)
 
+    def further(self, name: str) -> "LocalStack":
+        """Return another stack that belongs to this one: what this one is broken by does not touch it."""
+        return LocalStack(self.home.further(name), self.environ)
+
+    def all_further(self) -> list["LocalStack"]:
+        return [LocalStack(home, self.environ) for home in self.home.all_further()]
+
     @property
     def servers(self) -> Servers:
         noted = self.ports()
