@@ -106,8 +106,13 @@ class Poison(Quiet):
 
 
 def _producer(kafka: str, name: str) -> dict[str, Any]:
-    """Partition as the system's own producers do; one message at a time needs no more."""
-    return {**producer_config(kafka, name), "enable.gapless.guarantee": False, "message.max.bytes": 4_000_000}
+    """Partition as the system's own producers do; one message at a time needs no more, nor the client's word of it."""
+    return {
+        **producer_config(kafka, name),
+        "enable.gapless.guarantee": False,
+        "message.max.bytes": 4_000_000,
+        "log_level": 3,
+    }
 
 
 def _sound() -> Headers:
