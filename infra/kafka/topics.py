@@ -53,6 +53,8 @@ def ensure_topics(
         # Everything is kept: a read model can be rebuilt from the first event on.
         "retention.ms": "-1",
         "min.insync.replicas": str(min_insync),
+        # A producer's clock that is an hour ahead would have its messages refused.
+        "message.timestamp.type": "LogAppendTime",
         **{name.replace("_", "."): value for name, value in more.items()},
     }
     wanted = [NewTopic(name, partitions, replication, config=options) for name in names]

@@ -40,10 +40,10 @@ _REFUSALS: Final = frozenset(
         KafkaError.MSG_SIZE_TOO_LARGE,
         KafkaError.RECORD_LIST_TOO_LARGE,
         KafkaError.INVALID_RECORD,
-        KafkaError.INVALID_TIMESTAMP,
     }
 )
-"""What a broker says about the records themselves. Everything else is about the broker, the topic or the way to it."""
+"""What a broker says about the records themselves. Everything else is about the broker, the topic or the way to it, or,
+with an invalid time stamp, about the relay's own clock, which would have every row parked."""
 
 
 def of_kafka(error: KafkaError, sent_together: int) -> Fault:

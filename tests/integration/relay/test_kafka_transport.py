@@ -1,12 +1,20 @@
 """Events on their way to a real Kafka: order, key, headers, bytes, and a broker that is away."""
 
 import os
+import time
 from collections import defaultdict
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
 import pytest
-from confluent_kafka import OFFSET_BEGINNING, Consumer, Message, TopicPartition
+from confluent_kafka import (
+    OFFSET_BEGINNING,
+    TIMESTAMP_LOG_APPEND_TIME,
+    Consumer,
+    Message,
+    Producer,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient, AlterConfigOpType, ConfigEntry, ConfigResource
 
 from services.relay.failures import Fault
@@ -42,12 +50,16 @@ def read_all(bootstrap: str, topic: str, expected: int) -> list[Message]:
     return messages
 
 
-def set_limit(bootstrap: str, topic: str, max_bytes: int) -> None:
-    entry = ConfigEntry("max.message.bytes", str(max_bytes), incremental_operation=AlterConfigOpType.SET)
+def set_option(bootstrap: str, topic: str, name: str, value: str) -> None:
+    entry = ConfigEntry(name, value, incremental_operation=AlterConfigOpType.SET)
     resource = ConfigResource(ConfigResource.Type.TOPIC, topic, incremental_configs=[entry])
     admin = AdminClient({"bootstrap.servers": bootstrap})
     for answer in admin.incremental_alter_configs([resource]).values():
         answer.result(10)
+
+
+def set_limit(bootstrap: str, topic: str, max_bytes: int) -> None:
+    set_option(bootstrap, topic, "max.message.bytes", str(max_bytes))
 
     def told() -> bool:
         limits = TopicLimits({"bootstrap.servers": bootstrap})
@@ -173,3 +185,43 @@ def test_a_limit_that_was_lowered_is_found_out_alone(kafka: str, topic: TopicFac
     alone = lowered.publish([rows[1]], 20)
     assert (alone.count, alone.fault) == (0, Fault.REFUSED)
     lowered.close()
+
+
+def test_a_producer_whose_clock_is_wrong_is_heard(kafka: str, topic: TopicFactory) -> None:
+    """Our topics go by the broker's clock, so the stamp of a message is no reason to refuse it."""
+    name, tomorrow = topic(), int((time.time() + 86_400) * 1000)
+    producer, reports = Producer({"bootstrap.servers": kafka}), []
+    producer.produce(
+        name, b"-", timestamp=tomorrow, on_delivery=lambda error, message: reports.append((error, message))
+    )
+    assert producer.flush(20) == 0
+    ((error, _message),) = reports
+    assert error is None
+    (found,) = read_all(kafka, name, 1)
+    kind, stamp = found.timestamp()
+    assert kind == TIMESTAMP_LOG_APPEND_TIME
+    assert stamp < tomorrow - 3_600_000
+
+
+def test_a_wrong_clock_is_not_the_rows_fault(kafka: str, topic: TopicFactory) -> None:
+    """Where a topic goes by the producer's clock, a relay whose clock is off waits.
+
+    Of several records the broker says that it finds them invalid: they are suspects, and each is cleared when alone.
+    """
+    name = topic()
+    transport = KafkaTransport(producer_config(kafka, "test"), {"order": name})
+    assert transport.publish([row(1, "order-1", 1)], 20) == Published(1)
+    set_option(kafka, name, "message.timestamp.type", "CreateTime")
+    set_option(kafka, name, "message.timestamp.after.max.ms", "0")
+    set_option(kafka, name, "message.timestamp.before.max.ms", "0")
+
+    def refused() -> Published | None:
+        published = transport.publish([row(2, "order-1", 2)], 20)
+        return published if published.error else None
+
+    published = eventually(refused, 20, "a broker that finds the stamps wrong")
+    assert published.fault is Fault.RECEIVER
+    assert "Invalid timestamp" in (published.error or "")
+    together = transport.publish([row(n, "order-1", n) for n in range(3, 6)], 20)
+    assert together.fault in (Fault.RECEIVER, Fault.SUSPECTS)
+    transport.close()
