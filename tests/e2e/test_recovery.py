@@ -13,6 +13,7 @@ from chaos.checker.result import Status
 from tests.e2e.conftest import RunScenario
 
 CHOSEN = (
+    "clocks_apart",
     "commit_answer_lost",
     "consumer_killed_after_commit_before_offset",
     "kafka_killed",
