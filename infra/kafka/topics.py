@@ -22,6 +22,8 @@ from shared.errors import ConfigurationError, OnceError
 from shared.settings import read, setting
 
 PARTITIONS = 12
+OTHER_PARTITIONS: Mapping[str, int] = {}
+"""Topics with another number, by name. How a system comes to one: docs/how-to/change-lanes-or-partitions.md."""
 _TIMEOUT_SECONDS = 20
 
 
@@ -57,11 +59,17 @@ def ensure_topics(
         "message.timestamp.type": "LogAppendTime",
         **{name.replace("_", "."): value for name, value in more.items()},
     }
-    wanted = [NewTopic(name, partitions, replication, config=options) for name in names]
+    wanted = [NewTopic(name, partitions_of(name, partitions), replication, config=options) for name in names]
     for name, answer in client.create_topics(wanted, request_timeout=_TIMEOUT_SECONDS).items():
         _accept_existing(name, answer)
     for topic in wanted:
-        _wait(partial(_has_partitions, client, topic.topic, partitions), f"topic {topic.topic}")
+        _wait(partial(_has_partitions, client, topic.topic, topic.num_partitions), f"topic {topic.topic}")
+
+
+def partitions_of(name: str, partitions: int = PARTITIONS) -> int:
+    """Return how many partitions a topic has to have; a run's topic, ``RUN.NAME``, as many as its model."""
+    models = (number for model, number in OTHER_PARTITIONS.items() if f".{name}".endswith(f".{model}"))
+    return next(models, partitions)
 
 
 def delete_topics(bootstrap: str, names: Iterable[str]) -> None:
@@ -100,7 +108,9 @@ def _has_partitions(client: AdminClient, name: str, partitions: int) -> bool:
     if len(topic.partitions) != partitions:
         raise ConfigurationError(
             f"The topic {name} has {len(topic.partitions)} partitions instead of {partitions}. An event's partition "
-            "follows from that number: delete the topic and replay, or set TOPIC_PARTITIONS to what it has."
+            "follows from that number, so it is never changed: move to a new topic as "
+            "docs/how-to/change-lanes-or-partitions.md says, or name this one in OTHER_PARTITIONS of "
+            "infra/kafka/topics.py."
         )
     return all(each.leader >= 0 for each in topic.partitions.values())
 
@@ -123,7 +133,8 @@ def main(environ: Mapping[str, str]) -> None:
         settings.topic_replication,
         settings.topic_min_insync_replicas,
     )
-    print(f"{', '.join(names)}: {settings.topic_partitions} partitions each", flush=True)  # noqa: T201  # a one-shot
+    made = ", ".join(f"{name}: {partitions_of(name, settings.topic_partitions)} partitions" for name in names)
+    print(made, flush=True)  # noqa: T201  # a one-shot
 
 
 if __name__ == "__main__":

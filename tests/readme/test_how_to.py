@@ -9,7 +9,14 @@ from tests.readme.recipe import Copy, PageError
 
 CONSUMER, SERVICE = "add-a-consumer.md", "add-a-service.md"
 PAYMENTS, PERSONAL, RABBITMQ = "real-payment-provider.md", "personal-data.md", "rabbitmq-instead-of-kafka.md"
-CHANGES = (["add-an-event-type.md"], ["evolve-a-schema.md"], [CONSUMER, SERVICE], [PAYMENTS, PERSONAL, RABBITMQ])
+PARTITIONS = "change-lanes-or-partitions.md"
+CHANGES = (
+    ["add-an-event-type.md"],
+    ["evolve-a-schema.md"],
+    [PARTITIONS],
+    [CONSUMER, SERVICE],
+    [PAYMENTS, PERSONAL, RABBITMQ],
+)
 """Pages that are followed after one another."""
 
 LIVE = '''
@@ -53,12 +60,17 @@ PUBLISHED = (
 )
 
 
-def live(copy: Copy, folder: Path, processes: tuple[str, ...], query: str) -> str:
-    """Start some of a copy's processes, place an order, and wait until a query in the warehouse says true."""
+MOVED = "SELECT count(*) = 1 AND max(topic) LIKE '%orders.events.2' FROM inbox"
+
+
+def live(copy: Copy, folder: Path, processes: tuple[str, ...], query: str, database: str = "warehouse") -> str:
+    """Start some of a copy's processes, place an order, and wait until a query in a database says true."""
     script = folder / "live.py"
     script.write_text(LIVE, encoding="utf-8")
     namespace = f"page-{folder.name[-8:].replace('_', '-')}"
-    return copy.run(f'.venv/bin/python {script} {namespace} {folder / "run"} {",".join(processes)} warehouse "{query}"')
+    return copy.run(
+        f'.venv/bin/python {script} {namespace} {folder / "run"} {",".join(processes)} {database} "{query}"'
+    )
 
 
 @pytest.mark.parametrize("pages", CHANGES, ids=lambda pages: pages[-1])
@@ -100,3 +112,12 @@ def test_the_pages_lead_to_a_consumer_and_then_to_a_service(tmp_path: Path, stac
     assert "it came through" in live(copy, tmp_path, PROCESSES, ADDED_UP)
     copy.follow(SERVICE)
     assert "it came through" in live(copy, tmp_path, (*PROCESSES, "relay-warehouse-1"), PUBLISHED)
+
+
+@pytest.mark.full
+@pytest.mark.timeout(300)
+def test_orders_go_through_the_topic_that_a_page_moves_to(tmp_path: Path, stack: LocalStack) -> None:
+    """A topic with another number of partitions than all others, in a system that is wired to it."""
+    copy = Copy.made_in(tmp_path / "copy", ONCE_HOME=str(stack.home.root))
+    copy.follow(PARTITIONS)
+    assert "it came through" in live(copy, tmp_path, ("orders-api", "relay-orders-1", "billing-1"), MOVED, "billing")
