@@ -11,6 +11,7 @@ from chaos.deliveries import read_all
 from chaos.history import Delivery, Mail, OwnerMark, ProcessMark
 from chaos.scenario import Workload
 from infra.local.deployment import Deployment
+from infra.local.services import DATABASES
 from infra.local.stack import LocalStack
 
 
@@ -55,7 +56,7 @@ class Observation:
 
 
 def database_urls(deployment: Deployment) -> dict[str, str]:
-    return {database: deployment.superuser_url(database) for database in observe.DATABASES}
+    return {database: deployment.superuser_url(database) for database in DATABASES}
 
 
 def consumer_logs(deployment: Deployment) -> list[Path]:

@@ -25,7 +25,6 @@ from chaos.journal import Journal
 from infra.kafka.marks import Marks
 from shared.kafka import producer_config
 
-DATABASES = ("orders", "billing", "analytics", "notifications")
 DURABILITY = ("server_version", "fsync", "synchronous_commit", "full_page_writes", "wal_level")
 PRODUCER = ("acks", "enable.idempotence", "enable.gapless.guarantee", "delivery.timeout.ms")
 LIBRARIES = ("confluent-kafka", "SQLAlchemy", "psycopg", "celery", "flask", "effectively-once")

@@ -10,7 +10,7 @@ broken, and everything has to be done within a bound once they are whole.
 
 import secrets
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -34,15 +34,11 @@ from chaos.stage import Stage
 from chaos.unsafe import Variant
 from chaos.watcher import Phase, Watcher
 from infra.engine import switch
-from infra.local.services import Program, programs
+from infra.local.services import GROUPS, Program, programs
 from infra.local.stack import LocalStack
 
-GROUPS: Mapping[str, list[str]] = {
-    "billing": ["orders.events"],
-    "analytics": ["orders.events", "billing.events"],
-    "orders": ["billing.events"],
-}
-
+TOPICS_OF = {name: list(group.topics) for name, group in GROUPS.items()}
+"""Consumer group → topics. A consumer that was added is waited for and judged like ours."""
 
 LoadMaker = Callable[[Workload, int, str, Path], Load]
 """Makes the customers of a run from a workload, a seed, the API's address and the file of the journal."""
@@ -175,7 +171,7 @@ class Performance:
         archiver.stop()
         if archiver.failure is not None:
             raise archiver.failure
-        Observation(self._stack, self._deployment, self.evidence).write(GROUPS, self._scenario.workload)
+        Observation(self._stack, self._deployment, self.evidence).write(TOPICS_OF, self._scenario.workload)
         expect = {**self._record.expect, "poisoned": list(poisoned)}
         write_run(self.evidence, replace(self._record, ended_at=datetime.now(UTC), expect=expect))
 
@@ -216,7 +212,7 @@ class Performance:
         return Rest(
             urls=self._urls(),
             kafka=self._stack.servers.kafka,
-            groups={prefix + group: [prefix + topic for topic in topics] for group, topics in GROUPS.items()},
+            groups={prefix + group: [prefix + topic for topic in topics] for group, topics in TOPICS_OF.items()},
             archiver=archiver,
             mail=self._deployment.mail_journal,
         )
@@ -242,7 +238,7 @@ class Performance:
             seed=self._seed,
             started_at=datetime.now(UTC),
             expect=expect,
-            groups={group: list(topics) for group, topics in GROUPS.items()},
+            groups=TOPICS_OF,
             guard_off=self._variant.name if self._variant else None,
             about={
                 "title": self._scenario.title,
