@@ -266,11 +266,12 @@ def configuration(tasks: Iterable[Task], port: int, password: str) -> str:
 
 
 def _section(task: Task) -> list[str]:
-    revision = hashlib.sha256(_launch_file(task).encode()).hexdigest()[:16]
+    revision = hashlib.sha256(_started_by(task, task.environment).encode()).hexdigest()[:16]
     return [
         f"[program:{task.name}]",
         f"command=%(ENV_ONCE_PYTHON)s -m infra.local.launch %(ENV_ONCE_LAUNCHES)s/{task.name}.json",
-        # The launch file's digest: the supervisor restarts a process only if it sees its own section change.
+        # A digest of the launch: the supervisor restarts a process only if it sees its own section change. Without what
+        # is the caller's: whoever comes from another shell, with another PATH, changes nothing of what runs.
         f'environment=ONCE_REVISION="{revision}"',
         f"autostart={str(task.autostart).lower()}",
         f"autorestart={str(task.autorestart).lower()}",
@@ -287,10 +288,14 @@ def _section(task: Task) -> list[str]:
 
 
 def _launch_file(task: Task) -> str:
+    return _started_by(task, {**_base_environment(), **task.environment})
+
+
+def _started_by(task: Task, environment: Mapping[str, str]) -> str:
     return json.dumps(
         {
             "argv": list(task.argv),
-            "environment": {**_base_environment(), **task.environment},
+            "environment": dict(environment),
             "directory": str(task.directory),
             "user": task.user,
         },

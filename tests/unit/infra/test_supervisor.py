@@ -39,6 +39,13 @@ def test_a_section_changes_when_the_process_would_be_started_otherwise() -> None
     assert configuration([task(argv=("/usr/bin/python3", "-m", "y"))], 27400, "x") != before
 
 
+def test_another_shell_changes_no_section(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its PATH is not the process's business: `once up` from there must not restart the whole system. Seen red so."""
+    before = configuration([task()], 27400, "x")
+    monkeypatch.setenv("PATH", "/somewhere/else")
+    assert configuration([task()], 27400, "x") == before
+
+
 def test_a_log_without_limit_is_not_rotated() -> None:
     text = configuration([task(log_limit_bytes=0)], 27400, "x")
     assert "stdout_logfile_maxbytes=0\n" in text
