@@ -23,6 +23,7 @@ VERBS: Mapping[str, str] = {
     "reset": "infra.cli.stack:reset",
     "status": "infra.cli.status:status",
     "doctor": "infra.cli.doctor:doctor",
+    "env": "infra.cli.env:env",
     "order": "infra.cli.order:order",
     "trace": "infra.cli.trace:trace",
     "parked": "infra.cli.parked:parked",

@@ -70,6 +70,13 @@ class Home:
     def secret(self, name: str) -> str:
         return self.secret_file(name).read_text(encoding="ascii").strip()
 
+    def password_file(self, user: str) -> Path:
+        """Return the file (mode 0600) in which libpq finds a user's password, made anew."""
+        path, secret = self._secrets / f"{user}.pgpass", self.secret(user)
+        path.unlink(missing_ok=True)
+        _write_once(path, f"*:*:*:{user}:{secret}")
+        return path
+
     @contextmanager
     def locked(self, deadline_seconds: float = 180) -> Iterator[None]:
         """Keep other commands from changing this stack at the same time; they wait. Not re-entrant."""
