@@ -41,10 +41,28 @@ def _migrate(kind: str, engine: Engine) -> None:
         connection.execute(text("SELECT pg_advisory_lock(:key)"), {"key": _LOCK})
         connection.commit()
         if has_migrations(kind):
+            _refuse_foreign(kind, connection)
             _upgrade(kind, connection)
             _make_days(connection)
         with connection.begin():
             grant(connection.connection.driver_connection, kind)  # type: ignore[arg-type]  # psycopg's, by the URL
+
+
+_FOREIGN = """
+SELECT tableowner FROM pg_tables
+WHERE tablename = 'alembic_version' AND schemaname = current_schema AND NOT pg_has_role(tableowner, 'USAGE')
+"""
+
+
+def _refuse_foreign(kind: str, connection: Connection) -> None:
+    """Raise ConfigurationError for tables that another role owns: a migration would fail in its middle."""
+    other = connection.execute(text(_FOREIGN)).scalar()
+    connection.commit()
+    if other is not None:
+        raise ConfigurationError(
+            f"The tables of the database {kind} belong to {other}, and {owner(kind)} cannot migrate them. A dump that "
+            "was restored with --no-owner leaves them so: restore it again without that option."
+        )
 
 
 def _upgrade(kind: str, connection: Connection) -> None:
