@@ -15,7 +15,7 @@ from chaos.checker.finding import Counterexample, Invariant
 from chaos.checker.registry import INVARIANTS
 from chaos.checker.verdict import Answer, Status, judge
 from chaos.specimens import History, every_shape
-from tests.unit.checker.test_bad_histories import BAD, Bad
+from tests.unit.checker.bad import BAD, Bad
 
 
 def always_holds(_evidence: Evidence) -> Iterator[Counterexample]:
