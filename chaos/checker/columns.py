@@ -20,7 +20,7 @@ REPEATED = frozenset({
     "op", "customer_id", "order_id", "event_id", "currency", "expect", "result", "aggregate_type", "aggregate_id",
     "destination", "type", "topic", "consumer", "group", "member", "instance", "state", "status", "series",
     "invoice_number", "number", "recipient", "message_id",
-    "xid", "id", "n", "offset", "amount_minor", "year", "sequence",
+    "offset", "amount_minor", "year",
 })  # fmt: skip
 """Columns whose values stand in many rows or tables; numbers, too: each is an object of its own otherwise."""
 
@@ -44,13 +44,12 @@ class Columns:
 
     def records(self, columns: Sequence[Column], pool: Pool) -> Iterable[Any]:
         """Return the records of these columns, at least one."""
-        return records(
-            self.kind, [*([value] * len(columns[0]) for value in self.always), *self.finished(columns, pool)]
-        )
+        return records(self.kind, self.finished(columns, pool))
 
     def finished(self, columns: Sequence[Column], pool: Pool) -> list[Iterable[Any]]:
         """Return the columns as they go into the records."""
-        return [self._final(*named, pool) for named in zip((*self.needed, *self.optional), columns, strict=True)]
+        same: list[Iterable[Any]] = [[value] * len(columns[0]) for value in self.always]
+        return same + [self._final(*named, pool) for named in zip((*self.needed, *self.optional), columns, strict=True)]
 
     def _final(self, name: str, column: Column, pool: Pool) -> Iterable[Any]:
         change = self.changed.get(name)

@@ -1,8 +1,8 @@
 """A large run is judged at two desks at once, each in a process of its own, since one interpreter uses one processor.
 
-What clients intended and what the groups made of the log goes to the second desk, what the outboxes say stays at the
-first. Both read the log; nothing but answers goes between them. A desk whose process dies has answered nothing: its
-rules are UNKNOWN.
+What clients intended and what the groups made of the log goes to the second desk; what the outboxes and the log say
+stays at the first. The second makes nothing of the payloads in the log. Nothing but answers goes between them. A desk
+whose process dies has answered nothing: its rules are UNKNOWN.
 """
 
 from __future__ import annotations
@@ -26,9 +26,10 @@ LARGE_BYTES = 40 << 20
 """From this size of the log on, a second process saves more time than its start takes."""
 OF_INTENTS = frozenset({"S00", "S01", "S02", "S03", "S24", "W04"})
 """Rules about what clients asked for, which nobody else reads: asked first, so that it makes room for the log."""
-SECOND = OF_INTENTS | {"S08", "S09", "S10", "S12", "S14", "S15", "S17", "S19", "S20", "S21"}
-"""Rules that read the intents, the inboxes or the facts of the log, and not the outboxes."""
-FIRST_OMITS, SECOND_OMITS = frozenset({"facts"}), frozenset({"digest", "timestamp"})
+SECOND = OF_INTENTS | {"S08", "S09", "S10", "S11", "S12", "S13", "S16", "S17", "S20", "S21", "S23"}
+"""Rules that read the intents, the inboxes or the papers, and of the log no more than which events it has."""
+SECOND_OMITS = frozenset({"aggregate_type", "payload", "sha256", "timestamp"})
+"""Fields of the log's lines that none of these asks for."""
 _PROGRAM = "from chaos.checker.verdict import serve; serve()"
 
 

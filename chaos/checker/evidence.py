@@ -7,15 +7,17 @@ nothing is ever changed in place.
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
+from itertools import compress, count, groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, Self
 
-from chaos.checker.complete import in_order, require_complete
+from chaos.checker.columnwise import ByKey, Columnwise, Place, but_not, places_of
+from chaos.checker.complete import in_order
 from chaos.checker.lines import Unusable
 from chaos.checker.load import Loader
 from chaos.checker.records import (
@@ -44,7 +46,7 @@ from chaos.checker.records import (
     SentEmail,
     StateCount,
 )
-from chaos.checker.rows import AGGREGATE_ID, EVENT_ID, ORDER_ID, grouped, outside
+from chaos.checker.rows import ORDER_ID, grouped
 from chaos.checker.snapshot import Position
 from chaos.checker.tables import TABLES
 
@@ -67,10 +69,10 @@ class RunFacts:
 class Evidence:
     """All tables of a run. Lists keep the order of their files; two rows with one key stay two rows."""
 
-    def __init__(self, load: Callable[[str], list[Any]], run: RunFacts) -> None:
+    def __init__(self, load: Callable[[str], Sequence[Any]], run: RunFacts) -> None:
         """`load(name)` returns a table or raises Unusable; it is called once per table."""
         self._load = load
-        self._tables: dict[str, list[Any] | Unusable] = {}
+        self._tables: dict[str, Sequence[Any] | Unusable] = {}
         self.run = run
         self.torn: Mapping[str, int] = {}
 
@@ -78,17 +80,17 @@ class Evidence:
     def of(cls, directory: Path, omitting: frozenset[str] = frozenset()) -> Evidence:
         """Open an evidence directory. Raises Unusable when run.json is missing or damaged.
 
-        `omitting` names columns of the log that nobody will ask for; a rule that does breaks down, and is UNKNOWN.
+        `omitting` names fields of the log that nobody will ask for; a rule that does breaks down, and is UNKNOWN.
         """
         loader, run = Loader(directory, omitting), read_run(directory)
         evidence = cls(partial(_table, loader, run), run)
         evidence.torn = loader.torn
         return evidence
 
-    def replacing(self, **tables: list[Any]) -> Self:
+    def replacing(self, **tables: Sequence[Any]) -> Self:
         """Return this evidence with some tables replaced; the others are shared."""
         other = type(self)(self.table, self.run)
-        other._tables = {**self._tables, **tables}
+        other._tables = {**self._tables, **{name: kept(name, rows) for name, rows in tables.items()}}
         return other
 
     def expecting(self, **expect: object) -> Self:
@@ -97,7 +99,8 @@ class Evidence:
         other.run = replace(self.run, expect={**self.run.expect, **expect})
         return other
 
-    def table(self, name: str) -> list[Any]:
+    def table(self, name: str) -> Sequence[Any]:
+        """Return a list of records, or a Columnwise of them. Raises Unusable."""
         if name not in self._tables:
             self._tables[name] = self._loaded(name)
         found = self._tables[name]
@@ -105,9 +108,9 @@ class Evidence:
             raise found
         return found
 
-    def _loaded(self, name: str) -> list[Any] | Unusable:
+    def _loaded(self, name: str) -> Sequence[Any] | Unusable:
         try:
-            return self._load(name)
+            return kept(name, self._load(name))
         except Unusable as missing:
             return missing
 
@@ -125,102 +128,107 @@ class Evidence:
             return False
         return True
 
+    def _columnwise(self, name: str) -> Columnwise[Any]:
+        rows = self.table(name)
+        assert isinstance(rows, Columnwise)
+        return rows
+
     # The tables, by name.
 
     @property
-    def intents(self) -> list[Intent]:
+    def intents(self) -> Sequence[Intent]:
         return self.table("intents")
 
     @property
-    def orders(self) -> list[Order]:
+    def orders(self) -> Sequence[Order]:
         return self.table("orders")
 
     @property
-    def keys(self) -> list[IdempotencyKey]:
+    def keys(self) -> Sequence[IdempotencyKey]:
         return self.table("keys")
 
     @property
-    def events(self) -> list[Event]:
-        return self.table("events")
+    def events(self) -> Columnwise[Event]:
+        return self._columnwise("events")
 
     @property
-    def lanes(self) -> list[Lane]:
+    def lanes(self) -> Sequence[Lane]:
         return self.table("lanes")
 
     @property
-    def parked_rows(self) -> list[ParkedRow]:
+    def parked_rows(self) -> Sequence[ParkedRow]:
         return self.table("parked_rows")
 
     @property
-    def parked_messages(self) -> list[ParkedMessage]:
+    def parked_messages(self) -> Sequence[ParkedMessage]:
         return self.table("parked_messages")
 
     @property
-    def copies(self) -> list[Copy]:
-        return self.table("copies")
+    def copies(self) -> Columnwise[Copy]:
+        return self._columnwise("copies")
 
     @property
-    def inbox(self) -> list[Applied]:
-        return self.table("inbox")
+    def inbox(self) -> Columnwise[Applied]:
+        return self._columnwise("inbox")
 
     @property
-    def deliveries(self) -> list[Delivery]:
+    def deliveries(self) -> Sequence[Delivery]:
         return self.table("deliveries")
 
     @property
-    def bills(self) -> list[Bill]:
+    def bills(self) -> Sequence[Bill]:
         return self.table("bills")
 
     @property
-    def payments(self) -> list[Payment]:
+    def payments(self) -> Sequence[Payment]:
         return self.table("payments")
 
     @property
-    def invoices(self) -> list[Invoice]:
+    def invoices(self) -> Sequence[Invoice]:
         return self.table("invoices")
 
     @property
-    def credit_notes(self) -> list[CreditNote]:
+    def credit_notes(self) -> Sequence[CreditNote]:
         return self.table("credit_notes")
 
     @property
-    def number_series(self) -> list[NumberSeries]:
+    def number_series(self) -> Sequence[NumberSeries]:
         return self.table("number_series")
 
     @property
-    def revenue(self) -> list[Revenue]:
+    def revenue(self) -> Sequence[Revenue]:
         return self.table("revenue")
 
     @property
-    def state_counts(self) -> list[StateCount]:
+    def state_counts(self) -> Sequence[StateCount]:
         return self.table("state_counts")
 
     @property
-    def day_counts(self) -> list[DayCount]:
+    def day_counts(self) -> Sequence[DayCount]:
         return self.table("day_counts")
 
     @property
-    def ordered_skus(self) -> list[OrderedSku]:
+    def ordered_skus(self) -> Sequence[OrderedSku]:
         return self.table("ordered_skus")
 
     @property
-    def sent_emails(self) -> list[SentEmail]:
+    def sent_emails(self) -> Sequence[SentEmail]:
         return self.table("sent_emails")
 
     @property
-    def mails(self) -> list[Mail]:
+    def mails(self) -> Sequence[Mail]:
         return self.table("mails")
 
     @property
-    def faults(self) -> list[FaultMark]:
+    def faults(self) -> Sequence[FaultMark]:
         return self.table("faults")
 
     @property
-    def processes(self) -> list[ProcessMark]:
+    def processes(self) -> Sequence[ProcessMark]:
         return self.table("processes")
 
     @property
-    def marks(self) -> list[Mark]:
+    def marks(self) -> Sequence[Mark]:
         return self.table("marks")
 
     # The indexes that several invariants need.
@@ -235,34 +243,48 @@ class Evidence:
         return grouped(self.intents, attrgetter("order_ref"))
 
     @cached_property
-    def event_of(self) -> dict[str, Event]:
-        return {event.event_id: event for event in self.events}
+    def event_of(self) -> ByKey[str, Event]:
+        return ByKey(self.events, dict(zip(self.events.column("event_id"), count(), strict=False)))
 
     @cached_property
-    def event_at(self) -> dict[tuple[str, int], Event]:
+    def event_at(self) -> ByKey[tuple[str, int], Event]:
         """Database and id of an outbox row → its event."""
-        return {(event.database, event.id): event for event in self.events}
+        return ByKey(self.events, dict(zip(self.events.columns("database", "id"), count(), strict=False)))
 
     @cached_property
-    def events_of_order(self) -> dict[str, list[Event]]:
-        """The events of each order aggregate, as the outbox lists them."""
-        return grouped((e for e in self.events if e.aggregate_type == "order"), AGGREGATE_ID)
+    def events_of_order(self) -> dict[str, list[Place]]:
+        """Where the events of each order aggregate are, as the outbox lists them."""
+        places: dict[str, list[Place]] = defaultdict(list)
+        for place, (kind, aggregate_id) in enumerate(self.events.columns("aggregate_type", "aggregate_id")):
+            if kind == "order":
+                places[aggregate_id].append(place)
+        return dict(places)
 
     @cached_property
-    def first_copies(self) -> dict[str, Copy]:
+    def unpublished(self) -> list[Event]:
+        """The events that are neither in the log nor parked."""
+        events, parked = self.events, self.parked_event_ids
+        are_events = map("event".__eq__, events.column("destination"))
+        in_log = map(self.first_copies.places.__contains__, events.column("event_id"))
+        missing = events.at(places_of(but_not(are_events, in_log)))
+        return [event for event in missing if event.event_id not in parked]
+
+    @cached_property
+    def first_copies(self) -> ByKey[str, Copy]:
         """The first copy of each event, as the log lists them."""
-        first: dict[str | None, Copy] = {}
-        deque(map(first.setdefault, map(EVENT_ID, self.copies), self.copies), maxlen=0)
+        first: dict[Any, Place] = {}
+        deque(map(first.setdefault, self.copies.column("event_id"), count()), maxlen=0)
         first.pop(None, None)
-        return cast(dict[str, Copy], first)
+        return ByKey(self.copies, first)
 
-    def firsts(self, kind: str) -> list[Copy]:
-        """Return the first copies of all events of a type."""
-        return self._firsts_of_type.get(kind, [])
+    def firsts(self, kind: str) -> Sequence[Place]:
+        """Return where the first copies of all events of a type are."""
+        return self.firsts_of_type.get(kind, [])
 
     @cached_property
-    def _firsts_of_type(self) -> dict[str | None, list[Copy]]:
-        return grouped(self.first_copies.values(), attrgetter("type"))
+    def firsts_of_type(self) -> dict[str | None, list[Place]]:
+        kinds, places = self.copies.column("type"), self.first_copies.places.values()
+        return grouped(places, kinds.__getitem__)
 
     @cached_property
     def invoices_of(self) -> dict[str, list[Invoice]]:
@@ -273,8 +295,34 @@ class Evidence:
         return grouped(self.credit_notes, ORDER_ID)
 
     @cached_property
-    def inbox_of(self) -> dict[str, list[Applied]]:
-        return grouped(self.inbox, attrgetter("group"))
+    def inbox_of(self) -> dict[str, list[slice]]:
+        """The stretches of the inbox that are a group's."""
+        stretches: dict[str, list[slice]] = defaultdict(list)
+        begin = 0
+        for group, rows in groupby(self.inbox.column("group")):
+            end = begin + len([*rows])
+            stretches[group].append(slice(begin, end))
+            begin = end
+        return dict(stretches)
+
+    def applied(self, group: str, *names: str) -> Iterator[tuple[Any, ...]]:
+        """Yield some columns of what a group has taken; nothing for a group without an inbox."""
+        columns = [self.inbox.column(name) for name in names]
+        for stretch in self.inbox_of.get(group, ()):
+            yield from zip(*(column[stretch] for column in columns), strict=True)
+
+    @cached_property
+    def applied_ids(self) -> dict[str, set[str]]:
+        """The events that each group has taken."""
+        ids = self.inbox.column("event_id")
+        return {group: set().union(*(ids[each] for each in found)) for group, found in self.inbox_of.items()}
+
+    def has_applied(self, group: str, event_id: str | None) -> bool:
+        return event_id in self.applied_ids.get(group, ())
+
+    def times_applied(self, group: str) -> int:
+        """Return how many rows a group's inbox has."""
+        return sum(stretch.stop - stretch.start for stretch in self.inbox_of[group])
 
     @cached_property
     def mark_of(self) -> dict[tuple[str, str, int], Mark]:
@@ -303,12 +351,10 @@ class Evidence:
         return frozenset((consumer, name) for consumer, name in named if name is not None)
 
     @cached_property
-    def copies_of_topic(self) -> dict[str, list[Copy]]:
-        return grouped(self.copies, attrgetter("topic"))
-
-    def inbox_rows(self, group: str) -> list[Applied]:
-        """Return what a group has taken; nothing for a group without an inbox."""
-        return self.inbox_of.get(group, [])
+    def ids_of_topic(self) -> dict[str, set[str | None]]:
+        """The events of which a topic has a copy; None for what cannot be read."""
+        topics, ids = self.copies.column("topic"), self.copies.column("event_id")
+        return {topic: {*compress(ids, map(topic.__eq__, topics))} for topic in {*topics}}
 
     @cached_property
     def unapplied(self) -> list[tuple[str, Copy]]:
@@ -319,8 +365,7 @@ class Evidence:
         poisoned, set_aside = self.poisoned, self.set_aside
         committed = {(m.topic, m.partition): m.committed or 0 for m in self.marks if m.group == group}
         reported: set[str | None] = set()
-        copies = [copy for topic in topics for copy in self.copies_of_topic.get(topic, ())]
-        for copy in outside(copies, EVENT_ID, {*map(EVENT_ID, self.inbox_rows(group))}):
+        for copy in self._not_applied_by(group, topics):
             if copy.offset >= committed.get((copy.topic, copy.partition), 0) or copy.event_id in reported:
                 continue
             if not set_aside.isdisjoint(((group, copy.event_id), (group, copy.spot))) or not poisoned.isdisjoint(
@@ -330,28 +375,43 @@ class Evidence:
             reported.add(copy.event_id)
             yield group, copy
 
+    def _not_applied_by(self, group: str, topics: tuple[str, ...]) -> Iterator[Copy]:
+        """Yield every copy of the events in these topics that a group has not taken, topic by topic."""
+        applied = self.applied_ids.get(group, set())
+        for topic in topics:
+            missing = self.ids_of_topic.get(topic, set()) - applied
+            if missing:
+                yield from (copy for copy in self.copies.among("event_id", missing) if copy.topic == topic)
+
     @cached_property
     def poisoned(self) -> frozenset[str]:
         """What the scenario spoiled: the events, aggregates and places it names, and the aggregates of such events."""
         named = frozenset(self.run.expect.get("poisoned", ()))
         if not named:
             return named
-        spoiled = {e.aggregate_id for e in self.events if e.event_id in named}
-        spoiled |= {c.aggregate_id for c in self.copies if c.event_id in named and c.aggregate_id is not None}
+        spoiled = {event.aggregate_id for event in self.events.among("event_id", named)}
+        of_copies = (copy.aggregate_id for copy in self.copies.among("event_id", named))
+        spoiled |= {aggregate_id for aggregate_id in of_copies if aggregate_id is not None}
         return named | spoiled
 
 
-def _table(loader: Loader, run: RunFacts, name: str) -> list[Any]:
+KINDS: Mapping[str, type[Any]] = {"events": Event, "copies": Copy, "inbox": Applied}
+"""The tables of millions of rows, which are kept column by column."""
+
+
+def kept(name: str, rows: Sequence[Any]) -> Sequence[Any]:
+    """Return a table as it is kept."""
+    return Columnwise.of(KINDS[name], rows) if name in KINDS and not isinstance(rows, Columnwise) else rows
+
+
+def _table(loader: Loader, run: RunFacts, name: str) -> Sequence[Any]:
     table = TABLES[name](loader)
-    if name != "copies":
+    if not isinstance(table, Columnwise) or name != "copies":
         return table
-    table = in_order(table)
-    if not run.expect.get("log_gaps"):
-        require_complete(table, _marks_if_any(loader))
-    return table
+    return in_order(table, _marks_if_any(loader), gaps=bool(run.expect.get("log_gaps")))
 
 
-def _marks_if_any(loader: Loader) -> list[Mark]:
+def _marks_if_any(loader: Loader) -> Sequence[Mark]:
     try:
         return TABLES["marks"](loader)
     except Unusable:

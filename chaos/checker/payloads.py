@@ -6,19 +6,18 @@ import json
 from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from hashlib import sha256
-from itertools import compress
 from operator import itemgetter, methodcaller
 from typing import Any
 
-from chaos.checker.columns import Pool, records, shared
-from chaos.checker.fields import fields
-from chaos.checker.records import Facts
+from chaos.checker.columns import Pool, shared
+from chaos.checker.fields import Column, fields
 
 DIGEST_BYTES = 16
 FIRST_DIGITS = itemgetter(slice(2 * DIGEST_BYTES))
 AS_BYTES = methodcaller("startswith", "\\x")
 SAID = fields((), ("currency", "amount_minor", "reason", "issued_at", "placed_at", "lines"))
-NO_FACTS = Facts(None, None, None, None)
+NO_FACTS: tuple[Any, ...] = (None, None, None, None, ())
+NOTHING = "{}"
 TELLING = frozenset({"OrderPlaced", "OrderCancelled", "InvoiceIssued", "PaymentDeclined", "CreditNoteIssued"})
 
 
@@ -50,56 +49,40 @@ def _sum(raw: bytes) -> bytes:
     return sha256(raw).digest()[:DIGEST_BYTES]
 
 
-def facts_of(kinds: Sequence[str | None], payloads: Sequence[str | None], pool: Pool) -> list[Facts]:
-    """Return the facts that these payloads tell, in so far as an invariant asks events of their kind."""
-    said = [*map(TELLING.__contains__, kinds)]
-    read = iter(_read([payload or "null" for payload in compress(payloads, said)], pool))
-    return [next(read) if telling else NO_FACTS for telling in said]
+def facts_of(kinds: Sequence[str | None], payloads: Sequence[str | None], pool: Pool) -> Sequence[Column]:
+    """Return the facts that these payloads tell, a column each, in so far as an invariant asks events of their kind."""
+    told = [payload if payload and kind in TELLING else NOTHING for kind, payload in zip(kinds, payloads, strict=True)]
+    return _read(told, pool) or [*zip(*[_facts(payload, pool) for payload in told], strict=True)]
 
 
-def _read(payloads: Sequence[str], pool: Pool) -> Iterable[Facts]:
-    if not payloads:
-        return []
+def _read(payloads: Sequence[str], pool: Pool) -> Sequence[Column] | None:
+    """Return the facts of payloads that all say what they should; None when it takes a closer look at each."""
     try:
         # As lines, so that an unfinished string cannot reach into the next payload.
         currencies, amounts, reasons, issued, placed, lines = SAID.columns("\n".join([*payloads, ""]).encode())
-        days = [_day(*moments) for moments in zip(issued, placed, strict=True)]
+        moments = [at or then for at, then in zip(issued, placed, strict=True)]
+        days = [day_of(moment) if moment else None for moment in moments]
         bought = [_lines(said) if said else () for said in lines]
-        told = (shared(currencies, pool), amounts, shared(reasons, pool), shared(days, pool), shared(bought, pool))
-        facts = [*records(Facts, told)]
+        same = [[*shared(column, pool)] for column in (currencies, reasons, days, bought)]
     except (ValueError, KeyError, AttributeError, TypeError):
-        facts = []
-    return facts if len(facts) == len(payloads) else [_facts(_document(payload), pool) for payload in payloads]
+        return None
+    return [same[0], amounts, *same[1:]] if len(amounts) == len(payloads) else None
 
 
-def _facts(said: Any, pool: Pool) -> Facts:
+def _facts(payload: str, pool: Pool) -> tuple[Any, ...]:
     # A payload that nobody can read tells nothing; that it was parked or not is S12's and S25's to judge.
-    if not isinstance(said, dict):
-        return NO_FACTS
     try:
-        currency, reason, same = said.get("currency"), said.get("reason"), pool.setdefault
-        day, lines = _day(said.get("issued_at"), said.get("placed_at")), _lines(said.get("lines"))
-        return Facts(
-            same(currency, currency), said.get("amount_minor"), same(reason, reason), same(day, day), same(lines, lines)
-        )
+        said = json.loads(payload)
+        moment = said.get("issued_at") or said.get("placed_at")
+        told = said.get("currency"), said.get("reason"), day_of(moment) if moment else None, _lines(said.get("lines"))
+        currency, *others = map(pool.setdefault, told, told)
+        return currency, said.get("amount_minor"), *others
     except (ValueError, KeyError, AttributeError, TypeError):
         return NO_FACTS
-
-
-def _day(issued_at: str | None, placed_at: str | None) -> str | None:
-    moment = issued_at or placed_at
-    return day_of(moment) if moment else None
 
 
 def _lines(said: Any) -> tuple[tuple[str, int, int], ...]:
     return tuple([(line["sku"], line["quantity"], line["quantity"] * line["unit_price_minor"]) for line in said or ()])
-
-
-def _document(payload: str) -> Any:
-    try:
-        return json.loads(payload)
-    except ValueError:
-        return None
 
 
 def day_of(timestamp: str) -> str:

@@ -1,7 +1,8 @@
-"""The evidence as the checker keeps it in memory: one tuple a row, only the columns that an invariant reads.
+"""The evidence as the checker keeps it in memory: only the columns that an invariant reads.
 
-Tuples because there are millions of them. Times stay text until somebody compares times of two files: within one
-file they are written alike and sort as they are.
+Tuples because there are many of them. Of events, copies and what was applied there are millions, and of most of these
+no tuple is made (`columnwise.py`). Times stay text until somebody compares times of two files: within one file they are
+written alike and sort as they are.
 """
 
 from __future__ import annotations
@@ -59,18 +60,6 @@ class Event(NamedTuple):
     occurred_at: str
 
 
-class Facts(NamedTuple):
-    """What a payload says, as far as an invariant asks."""
-
-    currency: str | None
-    amount_minor: int | None
-    reason: str | None
-    day: str | None
-    """The UTC day on which it was issued or placed."""
-    lines: tuple[tuple[str, int, int], ...] = ()
-    """SKU, quantity and amount of each line of a placed order."""
-
-
 class Copy(NamedTuple):
     """A message in the log: one of the copies of an event."""
 
@@ -85,7 +74,14 @@ class Copy(NamedTuple):
     timestamp: str | None
     digest: bytes
     """The first half of the SHA-256 of the payload; of both, when the archiver's own differs from what it kept."""
-    facts: Facts
+    # What the payload says, as far as an invariant asks.
+    currency: str | None
+    amount_minor: int | None
+    reason: str | None
+    day: str | None
+    """The UTC day on which it was issued or placed."""
+    lines: tuple[tuple[str, int, int], ...]
+    """SKU, quantity and amount of each line of a placed order."""
 
     @property
     def spot(self) -> str:

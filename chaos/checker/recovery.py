@@ -21,11 +21,11 @@ def healed_at(evidence: Evidence) -> float | None:
 
 def owed(evidence: Evidence, healed: float) -> Iterator[tuple[Invoice, float]]:
     """Yield each invoice that was ordered before the healing and came after it, and how many seconds after."""
-    events = evidence.event_of
+    places, written = evidence.event_of.places, evidence.events.column("occurred_at")
     for invoice in evidence.invoices:
         late = when(invoice.applied_at) - healed
-        placed = events.get(invoice.event_id or "") if late > 0 else None
-        if placed and when(placed.occurred_at) <= healed:
+        place = places.get(invoice.event_id or "") if late > 0 else None
+        if place is not None and when(written[place]) <= healed:
             yield invoice, late
 
 

@@ -8,19 +8,15 @@ from itertools import compress
 from operator import attrgetter, not_
 from typing import Any, TypeVar
 
-from chaos.checker.records import Copy
-
 T = TypeVar("T")
 K = TypeVar("K", bound=Hashable)
 
-EVENT_ID: Callable[[Any], Any] = attrgetter("event_id")
-AGGREGATE_ID: Callable[[Any], Any] = attrgetter("aggregate_id")
 ORDER_ID: Callable[[Any], Any] = attrgetter("order_id")
 
 
-def version_of(copy: Copy) -> int:
-    """Return its version; 0 when it tells none."""
-    return copy.version or 0
+def in_sequence(version: int | None) -> int:
+    """Return a version to sort by; 0 for one that is not told."""
+    return version or 0
 
 
 def among(rows: Sequence[T], key: Callable[[T], Any], wanted: Container[Any]) -> Iterator[T]:

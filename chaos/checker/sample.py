@@ -10,22 +10,18 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections import Counter, defaultdict
-from collections.abc import Callable, Mapping
-from operator import attrgetter
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from chaos.checker.columnwise import Columnwise
 from chaos.checker.evidence import Evidence
 from chaos.checker.lines import Unusable
 from chaos.checker.records import Delivery, Intent, Mail
+from chaos.checker.rows import ORDER_ID, among
 
 ORDERS_PER_STATE = 8
 
-BY_ORDER: Mapping[str, Callable[[Any], str | None]] = {
-    **dict.fromkeys(("events", "copies", "inbox"), attrgetter("aggregate_id")),
-    **dict.fromkeys(
-        ("orders", "keys", "bills", "payments", "invoices", "credit_notes", "sent_emails"), attrgetter("order_id")
-    ),
-}
+BY_ORDER = frozenset({"orders", "keys", "bills", "payments", "invoices", "credit_notes", "sent_emails"})
 
 
 def sample(evidence: Evidence) -> Evidence:
@@ -40,29 +36,29 @@ class Cut:
         self._whole = whole
         self._chosen = chosen
 
-    def table(self, name: str) -> list[Any]:
+    def table(self, name: str) -> Sequence[Any]:
         rows = self._whole.table(name)
-        order_of = BY_ORDER.get(name)
-        if order_of is not None:
-            chosen = self._chosen
-            return [row for row in rows if order_of(row) in chosen]
-        by_something_else: Mapping[str, Callable[[list[Any]], list[Any]]] = {
+        if isinstance(rows, Columnwise):
+            return [*rows.among("aggregate_id", self._chosen)]
+        if name in BY_ORDER:
+            return [*among(rows, ORDER_ID, self._chosen)]
+        by_something_else: Mapping[str, Callable[[Sequence[Any]], Sequence[Any]]] = {
             "intents": self._intents, "mails": self._mails, "deliveries": self._deliveries,
         }  # fmt: skip
         cut = by_something_else.get(name)
         return cut(rows) if cut else rows
 
-    def _intents(self, intents: list[Intent]) -> list[Intent]:
+    def _intents(self, intents: Sequence[Intent]) -> Sequence[Intent]:
         refs = {intent.order_ref for intent in intents if intent.order_id in self._chosen}
         return [intent for intent in intents if intent.order_ref in refs]
 
-    def _mails(self, mails: list[Mail]) -> list[Mail]:
+    def _mails(self, mails: Sequence[Mail]) -> Sequence[Mail]:
         if not self._whole.has("events"):
             return mails
         keys = {event.event_id for event in self.table("events")}
         return [mail for mail in mails if mail.key in keys]
 
-    def _deliveries(self, deliveries: list[Delivery]) -> list[Delivery]:
+    def _deliveries(self, deliveries: Sequence[Delivery]) -> Sequence[Delivery]:
         if not self._whole.has("copies"):
             return deliveries
         offsets: dict[tuple[str, int], list[int]] = defaultdict(list)
@@ -76,8 +72,8 @@ class Cut:
 def _choose(evidence: Evidence) -> frozenset[str]:
     """Take the first orders of each state that the scenario left alone, or whatever aggregates there are."""
     if not evidence.has("orders"):
-        rows = evidence.copies if evidence.has("copies") else []
-        return frozenset(list(dict.fromkeys(c.aggregate_id for c in rows if c.aggregate_id))[:ORDERS_PER_STATE])
+        named = evidence.copies.column("aggregate_id") if evidence.has("copies") else []
+        return frozenset(list(dict.fromkeys(filter(None, named)))[:ORDERS_PER_STATE])
     spared = _spoiled(evidence)
     taken: Counter[str] = Counter()
     chosen = set()

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -239,7 +239,7 @@ def scene(
         yield Scene(Moment(moment, kind, what, (), who, where), row)
 
 
-def rows(evidence: Evidence, table: str) -> list[Any]:
+def rows(evidence: Evidence, table: str) -> Sequence[Any]:
     return evidence.table(table) if evidence.has(table) else []
 
 

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any
 
-from chaos.checker.columns import Columns, Pool, records
+from chaos.checker.columns import REPEATED, Columns, Pool, records, shared
+from chaos.checker.columnwise import Columnwise
 from chaos.checker.fields import Column, fields
 from chaos.checker.lines import Unusable
 from chaos.checker.load import Loader, Table
-from chaos.checker.payloads import digests, digests_of_copies, facts_of
+from chaos.checker.payloads import NO_FACTS, digests, digests_of_copies, facts_of
 from chaos.checker.records import (
     Applied,
     Bill,
@@ -49,15 +51,16 @@ INTENT = Columns(
     ("order_id", "key", "currency", "amount_minor", "expect", "replayed", "ended_at", "status"),
     changed={"replayed": partial(map, bool)},
 )
-EVENT = (
-    "xid", "id", "event_id", "aggregate_type", "aggregate_id", "aggregate_version", "lane", "destination", "type",
-    "payload", "occurred_at",
+EVENT = Columns(
+    Event,
+    ("xid", "id", "event_id", "aggregate_type", "aggregate_id", "aggregate_version", "lane", "destination", "type",
+     "payload", "occurred_at"),
+    changed={"xid": partial(map, int), "payload": digests},
 )  # fmt: skip
-COPY = Columns(
-    Copy,
-    ("topic", "partition", "offset"),
-    ("event_id", "type", "aggregate_type", "aggregate_id", "aggregate_version", "timestamp"),
-)
+COPY = (
+    "topic", "partition", "offset", "event_id", "type", "aggregate_type", "aggregate_id", "aggregate_version",
+    "timestamp",
+)  # fmt: skip
 APPLIED = Columns(
     Applied,
     ("consumer", "event_id", "topic", "partition", "offset", "member", "generation", "aggregate_id",
@@ -82,36 +85,34 @@ def _intents(load: Loader) -> Table:
     return list({attempt.n: attempt for attempt in attempts}.values())
 
 
-def _events(load: Loader) -> Table:
-    changed: Mapping[str, Callable[[Column], Iterable[Any]]] = {"xid": partial(map, int), "payload": digests}
-    return [
-        event
+def _events(load: Loader) -> Columnwise[Event]:
+    files = {
+        f"db/{database}/outbox.jsonl": partial(replace(EVENT, always=(database,)).finished, pool=load.pool)
         for database in _having(load, "outbox", OUTBOXES)
-        for event in load.table(f"db/{database}/outbox.jsonl", Columns(Event, EVENT, (), (database,), changed))
-    ]
+    }
+    return load.columnwise(Event, EVENT.fields, files)
 
 
-def _copies(load: Loader) -> Table:
-    wanted = fields((*COPY.needed, "sha256"), (*COPY.optional, "payload"))
-    return load.built("log.jsonl", wanted, partial(_of_copies, load))
+def _copies(load: Loader) -> Columnwise[Copy]:
+    needed = [name for name in ("topic", "partition", "offset", "sha256") if name not in load.omitting]
+    optional = [name for name in (*COPY, "payload") if name not in needed and name not in load.omitting]
+    finish = partial(_of_copies, load.pool, (*needed, *optional))
+    return load.columnwise(Copy, fields(needed, optional), {"log.jsonl": finish})
 
 
-def _of_copies(load: Loader, columns: Sequence[Column]) -> Iterable[Copy]:
-    *needed, claimed = columns[: len(COPY.needed) + 1]
-    *optional, payloads = columns[len(COPY.needed) + 1 :]
-    # Not None, which is what a message without it has: whoever asks for it all the same has to break down.
-    nothing: Sequence[Any] = [...] * len(claimed)
-    if "timestamp" in load.omitting:
-        optional[COPY.optional.index("timestamp")] = nothing
-    sums: Iterable[Any] = nothing if "digest" in load.omitting else digests_of_copies(payloads, claimed)
-    said = nothing if "facts" in load.omitting else facts_of(optional[1], payloads, load.pool)
-    return records(Copy, [*COPY.finished([*needed, *optional], load.pool), sums, said])
+def _of_copies(pool: Pool, names: Sequence[str], columns: Sequence[Column]) -> Sequence[Iterable[Any] | None]:
+    said = dict(zip(names, columns, strict=True))
+    copies = [shared(said[name], pool) if name in REPEATED and name in said else said.get(name) for name in COPY]
+    if "payload" not in said:
+        return [*copies, None, *[None] * len(NO_FACTS)]
+    payloads = said["payload"]
+    return [*copies, digests_of_copies(payloads, said["sha256"]), *facts_of(said["type"], payloads, pool)]
 
 
-def _inbox(load: Loader) -> Table:
-    return [
-        row for database in _having(load, "inbox", INBOXES) for row in load.table(f"db/{database}/inbox.jsonl", APPLIED)
-    ]
+def _inbox(load: Loader) -> Columnwise[Applied]:
+    finish = partial(APPLIED.finished, pool=load.pool)
+    files = {f"db/{database}/inbox.jsonl": finish for database in _having(load, "inbox", INBOXES)}
+    return load.columnwise(Applied, APPLIED.fields, files)
 
 
 def _deliveries(load: Loader) -> Table:
@@ -191,7 +192,7 @@ def _file(file: str, columns: Columns) -> Callable[[Loader], Table]:
     return lambda load: load.table(file, columns)
 
 
-TABLES: Mapping[str, Callable[[Loader], Table]] = {
+TABLES: Mapping[str, Callable[[Loader], Sequence[Any]]] = {
     "intents": _intents,
     "orders": _file("db/orders/orders.jsonl", Columns(
         Order, ("order_id", "customer_id", "currency", "amount_minor", "state", "version"), ("invoice_number",)

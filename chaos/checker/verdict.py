@@ -53,7 +53,7 @@ def judge(
 
 
 def _judge_at_two_desks(directory: Path, canaries: bool) -> Verdict:
-    evidence = _open(directory, desks.FIRST_OMITS)
+    evidence = _open(directory)
     canaries = canaries and evidence.run.canaries
     second = [invariant for invariant in INVARIANTS if invariant.id in desks.SECOND]
     first = [invariant for invariant in INVARIANTS if invariant.id not in desks.SECOND]

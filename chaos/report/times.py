@@ -49,7 +49,7 @@ class Axis:
         return [float(step * n) for n in range(int(length // step) + 1)]
 
 
-def rows(evidence: Evidence, table: str) -> list[Any]:
+def rows(evidence: Evidence, table: str) -> Sequence[Any]:
     """A table, or nothing when it is missing: a report with holes is better than none."""
     return evidence.table(table) if evidence.has(table) else []
 

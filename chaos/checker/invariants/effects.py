@@ -9,15 +9,19 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from gettext import gettext as _
-from itertools import pairwise
-from operator import attrgetter
+from itertools import compress, pairwise
+from operator import attrgetter, not_
 
+from chaos.checker.columnwise import Columnwise, Place, places_of
 from chaos.checker.evidence import Evidence
 from chaos.checker.finding import Counterexample
 from chaos.checker.invariants.log import place
 from chaos.checker.lines import Unusable
 from chaos.checker.records import Applied
-from chaos.checker.rows import AGGREGATE_ID, EVENT_ID, ORDER_ID, among, grouped, outside
+from chaos.checker.rows import ORDER_ID, grouped
+
+History = tuple[str, str, str]
+"""Group, topic and aggregate."""
 
 
 def effect_order(evidence: Evidence) -> Iterator[Counterexample]:
@@ -36,25 +40,34 @@ def effect_order(evidence: Evidence) -> Iterator[Counterexample]:
             )
 
 
-def _not_obviously_in_order(inbox: Iterable[Applied]) -> dict[tuple[str, str, str], list[Applied]]:
-    """Return the histories by group, topic and aggregate, but for those whose rows stand as they should by themselves.
+def _not_obviously_in_order(inbox: Columnwise[Applied]) -> dict[History, list[Applied]]:
+    """Return the histories but for those whose rows stand as they should by themselves.
 
     Nearly all do; looking closely at a hundred thousand of them takes longer than anything else here.
     """
-    latest: dict[tuple[str, str], dict[str, Applied]] = defaultdict(dict)
-    doubtful: set[tuple[str, str, str]] = set()
-    for row in inbox:
-        group, _event, topic, _partition, _offset, _member, _generation, aggregate_id, version, _at = row
-        of_aggregate = latest[group, topic]
-        before = of_aggregate.get(aggregate_id)
-        of_aggregate[aggregate_id] = row
-        if version == 1 if before is None else version == before.version + 1 and _follows(before, row):
-            continue
-        doubtful.add((group, topic, aggregate_id))
+    doubtful = {*_doubtful(inbox)}
     if not doubtful:
         return {}
-    history = attrgetter("group", "topic", "aggregate_id")
-    return grouped((row for row in inbox if history(row) in doubtful), history)
+    rows = inbox.at(places_of(map(doubtful.__contains__, inbox.columns("group", "topic", "aggregate_id"))))
+    return grouped(rows, attrgetter("group", "topic", "aggregate_id"))
+
+
+def _doubtful(inbox: Columnwise[Applied]) -> Iterator[History]:
+    """Yield the histories with a row that is not one version, higher offset and no earlier time beyond the last one."""
+    versions, offsets, times = map(inbox.column, ("version", "offset", "applied_at"))
+    latest: dict[tuple[str, str], dict[str, Place]] = defaultdict(dict)
+    rows = inbox.columns("group", "topic", "aggregate_id", "version")
+    for here, (group, topic, aggregate_id, version) in enumerate(rows):
+        of_aggregate = latest[group, topic]
+        before = of_aggregate.get(aggregate_id)
+        of_aggregate[aggregate_id] = here
+        if before is None:
+            follows = version == 1
+        else:
+            follows = version == versions[before] + 1
+            follows = follows and offsets[before] < offsets[here] and times[before] <= times[here]
+        if not follows:
+            yield group, topic, aggregate_id
 
 
 def _disorder(rows: list[Applied]) -> str | None:
@@ -97,7 +110,9 @@ def placed_has_outcome(evidence: Evidence) -> Iterator[Counterexample]:
     """S12: every placed order in the log was invoiced or declined, or its event stands in an excused parked entry."""
     outcomes = evidence.invoices_of.keys() | {bill.order_id for bill in evidence.bills if bill.state == "declined"}
     poisoned = evidence.poisoned
-    for copy in outside(evidence.firsts("OrderPlaced"), AGGREGATE_ID, outcomes):
+    copies, placed = evidence.copies, evidence.firsts("OrderPlaced")
+    unanswered = map(not_, map(outcomes.__contains__, copies.column_at(placed, "aggregate_id")))
+    for copy in copies.at(compress(placed, unanswered)):
         if poisoned.isdisjoint((copy.aggregate_id, copy.spot)):
             yield Counterexample(
                 _("{copy} was never billed: no invoice, no refusal").format(copy=place(copy)),
@@ -127,8 +142,8 @@ def _consumed_is_in_inbox(evidence: Evidence) -> Iterator[Counterexample]:
 
 
 def _inbox_is_in_log(evidence: Evidence) -> Iterator[Counterexample]:
-    for group, rows in evidence.inbox_of.items():
-        for row in outside(rows, EVENT_ID, evidence.first_copies):
+    for group, applied in evidence.applied_ids.items():
+        for row in _rows_of(evidence, group, applied.difference(evidence.first_copies.places)):
             yield Counterexample(
                 _("the inbox of {group} has an event that is not in the log: {event}").format(
                     group=group, event=row.event_id
@@ -136,7 +151,7 @@ def _inbox_is_in_log(evidence: Evidence) -> Iterator[Counterexample]:
                 row.aggregate_id,
                 row.event_id,
             )
-        for row in _of_doubled_events(rows):
+        for row in _rows_of(evidence, group, _doubled_events(evidence, group)):
             yield Counterexample(
                 _("the inbox of {group} has the event {event} twice").format(group=group, event=row.event_id),
                 row.aggregate_id,
@@ -144,13 +159,19 @@ def _inbox_is_in_log(evidence: Evidence) -> Iterator[Counterexample]:
             )
 
 
-def _of_doubled_events(rows: list[Applied]) -> Iterable[Applied]:
-    """Return a row of each event that has more than one."""
-    if len({*map(EVENT_ID, rows)}) == len(rows):
+def _doubled_events(evidence: Evidence, group: str) -> set[str]:
+    """Return the events that a group has taken more than once."""
+    if len(evidence.applied_ids[group]) == evidence.times_applied(group):
+        return set()
+    times = Counter(evidence.applied(group, "event_id"))
+    return {event_id for (event_id,), count in times.items() if count > 1}
+
+
+def _rows_of(evidence: Evidence, group: str, event_ids: set[str]) -> Iterable[Applied]:
+    """Return a row of each of these events in a group's inbox."""
+    if not event_ids:
         return ()
-    times = Counter(map(EVENT_ID, rows))
-    doubled = {event_id for event_id, count in times.items() if count > 1}
-    return {row.event_id: row for row in among(rows, EVENT_ID, doubled)}.values()
+    return {row.event_id: row for row in evidence.inbox.among("event_id", event_ids) if row.group == group}.values()
 
 
 def _billing_effects(evidence: Evidence) -> Iterator[Counterexample]:
@@ -158,7 +179,7 @@ def _billing_effects(evidence: Evidence) -> Iterator[Counterexample]:
         return
     answered = Counter(map(ORDER_ID, evidence.invoices))
     answered.update({bill.order_id for bill in evidence.bills if bill.state == "declined"})
-    placed = Counter(map(AGGREGATE_ID, _taken(evidence, "billing", "OrderPlaced")))
+    placed = Counter(_taken(evidence, "billing", "OrderPlaced"))
     for order_id in _unequal(placed, answered):
         yield Counterexample(
             _("billing, order {order}: {rows} placed orders taken by the inbox, {effects} invoices or refusals").format(
@@ -166,8 +187,8 @@ def _billing_effects(evidence: Evidence) -> Iterator[Counterexample]:
             ),
             order_id,
         )
-    taken = among([*_taken(evidence, "billing", "OrderCancelled")], AGGREGATE_ID, evidence.invoices_of)
-    cancelled, credited = Counter(map(AGGREGATE_ID, taken)), Counter(map(ORDER_ID, evidence.credit_notes))
+    taken = filter(evidence.invoices_of.__contains__, _taken(evidence, "billing", "OrderCancelled"))
+    cancelled, credited = Counter(taken), Counter(map(ORDER_ID, evidence.credit_notes))
     for order_id in _unequal(cancelled, credited):
         yield Counterexample(
             _("billing, order {order}: {rows} cancellations taken by the inbox, {effects} credit notes").format(
@@ -181,9 +202,11 @@ def _unequal(taken: Counter[str], made: Counter[str]) -> Iterable[str]:
     return dict.fromkeys(order_id for order_id, _count in taken.items() ^ made.items())
 
 
-def _taken(evidence: Evidence, group: str, kind: str) -> Iterator[Applied]:
-    """Yield the inbox rows of a group for one type of event."""
-    return among(evidence.inbox_rows(group), EVENT_ID, {*map(EVENT_ID, evidence.firsts(kind))})
+def _taken(evidence: Evidence, group: str, kind: str) -> Iterator[str]:
+    """Yield the aggregate of each event of a type that a group has taken."""
+    of_kind = {*evidence.copies.column_at(evidence.firsts(kind), "event_id")}
+    taken = evidence.applied(group, "event_id", "aggregate_id")
+    return (aggregate_id for event_id, aggregate_id in taken if event_id in of_kind)
 
 
 def _orders_effects(evidence: Evidence) -> Iterator[Counterexample]:
@@ -191,12 +214,13 @@ def _orders_effects(evidence: Evidence) -> Iterator[Counterexample]:
     if "orders" not in evidence.run.groups:
         return
     still_placed = {order.order_id for order in evidence.orders if order.state == "placed"}
-    for row in among(evidence.inbox_rows("orders"), AGGREGATE_ID, still_placed):
-        yield Counterexample(
-            _("orders has taken the outcome of order {order}, and it is still placed").format(order=row.aggregate_id),
-            row.aggregate_id,
-            row.event_id,
-        )
+    for order_id, event_id in evidence.applied("orders", "aggregate_id", "event_id"):
+        if order_id in still_placed:
+            yield Counterexample(
+                _("orders has taken the outcome of order {order}, and it is still placed").format(order=order_id),
+                order_id,
+                event_id,
+            )
 
 
 def _analytics_effects(evidence: Evidence) -> Iterator[Counterexample]:
@@ -244,7 +268,7 @@ def parked_is_not_applied(evidence: Evidence) -> Iterator[Counterexample]:
                 invoice.order_id,
                 message.event_id,
             )
-        elif message.event_id in map(EVENT_ID, evidence.inbox_rows(message.consumer)):
+        elif evidence.has_applied(message.consumer, message.event_id):
             yield Counterexample(
                 _("event {event} is parked at {group}, whose inbox says that it had its effect").format(
                     event=message.event_id, group=message.consumer

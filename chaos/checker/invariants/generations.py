@@ -12,13 +12,11 @@ from collections.abc import Iterator
 from gettext import gettext as _
 from operator import attrgetter
 
+from chaos.checker.columnwise import Columnwise, places_of
 from chaos.checker.evidence import Evidence
 from chaos.checker.finding import Counterexample
 from chaos.checker.invariants.effects import require_provenance
 from chaos.checker.records import Applied
-from chaos.checker.rows import among
-
-PARTITION = attrgetter("group", "topic", "partition")
 
 
 def no_older_generation(evidence: Evidence) -> Iterator[Counterexample]:
@@ -41,9 +39,10 @@ def no_older_generation(evidence: Evidence) -> Iterator[Counterexample]:
         )  # fmt: skip
 
 
-def _of_changed_generations(inbox: list[Applied]) -> Iterator[Applied]:
+def _of_changed_generations(inbox: Columnwise[Applied]) -> Iterator[Applied]:
     """Yield the rows with a generation of partitions that had more than one; in a quiet run there are none to sort."""
-    seen = {*map(attrgetter("group", "topic", "partition", "generation"), inbox)}
+    seen = {*inbox.columns("group", "topic", "partition", "generation")}
     generations = Counter((group, topic, partition) for group, topic, partition, generation in seen if generation >= 1)
     changed = {partition for partition, count in generations.items() if count > 1}
-    return (row for row in among(inbox, PARTITION, changed) if row.generation >= 1)
+    rows = inbox.at(places_of(map(changed.__contains__, inbox.columns("group", "topic", "partition"))))
+    return (row for row in rows if row.generation >= 1)

@@ -10,19 +10,16 @@ from chaos.checker.finding import Counterexample, NotApplicable
 from chaos.checker.invariants.log import name
 from chaos.checker.records import Copy, Intent, Mark
 from chaos.checker.recovery import healed_at, owed, when
-from chaos.checker.rows import EVENT_ID, among, outside
 
 _SERVER_ERROR = 500
 
 
 def all_published(evidence: Evidence) -> Iterator[Counterexample]:
     """L01: every event of an outbox is in the log, or parked. The relay's own position is not asked."""
-    in_log, parked = evidence.first_copies, evidence.parked_event_ids
-    for event in outside(evidence.events, EVENT_ID, in_log):
-        if event.destination == "event" and event.event_id not in parked:
-            yield Counterexample(
-                _("{event} never reached the log").format(event=name(event)), event.aggregate_id, event.event_id
-            )
+    for event in evidence.unpublished:
+        yield Counterexample(
+            _("{event} never reached the log").format(event=name(event)), event.aggregate_id, event.event_id
+        )
 
 
 def nothing_behind(evidence: Evidence) -> Iterator[Counterexample]:
@@ -80,7 +77,7 @@ def progress_under_faults(evidence: Evidence) -> Iterator[Counterexample]:
 def _waited_longer(evidence: Evidence, bound: float, first: float, last: float) -> Iterator[Counterexample]:
     """What came into the log between two moments and was not applied by a group within the bound."""
     came = {copy.event_id: copy for copy in _within(evidence.first_copies.values(), first, last)}
-    for applied in among(evidence.inbox, EVENT_ID, came):
+    for applied in evidence.inbox.among("event_id", came):
         copy = came[applied.event_id]
         if (waited := when(applied.applied_at) - when(str(copy.timestamp))) > bound:
             sentence = _("{event} waited {waited:.1f} s at {spot} for group {group}; the bound is {bound} s")

@@ -6,24 +6,22 @@ Copies beyond the first are normal: a relay that was killed after it published s
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from gettext import gettext as _
-from itertools import compress
-from operator import attrgetter, ne
+from operator import ne
+from typing import Any
 
+from chaos.checker.columnwise import Columnwise, Place, places_of
 from chaos.checker.evidence import Evidence
 from chaos.checker.finding import Counterexample
 from chaos.checker.lines import Unusable
 from chaos.checker.records import Copy, Event
-from chaos.checker.rows import EVENT_ID, outside
 
 
 def settled_is_in_log(evidence: Evidence) -> Iterator[Counterexample]:
     """S05: what the relay's position covers is in the log, unless it was parked."""
-    in_log, positions, parked = evidence.first_copies, evidence.positions, evidence.parked_event_ids
-    for event in outside(evidence.events, EVENT_ID, in_log):
-        if event.destination != "event" or event.event_id in parked:
-            continue
+    positions = evidence.positions
+    for event in evidence.unpublished:
         position = positions.get((event.database, event.destination, event.lane))
         if position is None:
             raise Unusable(
@@ -41,8 +39,8 @@ def settled_is_in_log(evidence: Evidence) -> Iterator[Counterexample]:
 
 def log_is_from_outbox(evidence: Evidence) -> Iterator[Counterexample]:
     """S06: every message in the log was written into an outbox first."""
-    events, poisoned = evidence.event_of, evidence.poisoned
-    for copy in outside(evidence.copies, EVENT_ID, events):
+    poisoned = evidence.poisoned
+    for copy in evidence.copies.outside("event_id", evidence.event_of.places):
         if not poisoned.isdisjoint((copy.event_id, copy.aggregate_id, copy.spot)):
             continue
         yield Counterexample(
@@ -52,16 +50,8 @@ def log_is_from_outbox(evidence: Evidence) -> Iterator[Counterexample]:
 
 def immutable(evidence: Evidence) -> Iterator[Counterexample]:
     """S07: every copy of an event says the same, byte for byte, as when it was written."""
-    events, firsts = evidence.event_of, evidence.first_copies
-
-    def as_written(event_id: str) -> Event | Copy:
-        """Return the event; of one that no outbox has, its first copy."""
-        return events.get(event_id) or firsts[event_id]
-
-    copies = [copy for copy in evidence.copies if copy.event_id is not None]
-    written = map(as_written, map(EVENT_ID, copies))
-    for copy in compress(copies, map(ne, map(CONTENT, copies), map(CONTENT, written))):
-        original = as_written(str(copy.event_id))
+    for here, original in sorted(_altered(evidence).items()):
+        copy = evidence.copies[here]
         yield Counterexample(
             _("{copy} differs from the event as it was written ({differs})").format(
                 copy=place(copy), differs=_difference(copy, original)
@@ -71,11 +61,33 @@ def immutable(evidence: Evidence) -> Iterator[Counterexample]:
         )
 
 
+def _altered(evidence: Evidence) -> dict[Place, Event | Copy]:
+    """Return where copies stand that differ from the event; of what no outbox has, from its first copy."""
+    copies, events, firsts = evidence.copies, evidence.events, evidence.first_copies.places
+    ids = copies.column("event_id")
+    written = [*map(evidence.event_of.places.get, ids)]
+    known = [here for here, event in enumerate(written) if event is not None]
+    unlike = _unlike(copies, known, events, [event for event in written if event is not None])
+    altered: dict[Place, Event | Copy] = {here: events[event] for here, event in unlike}
+    strangers = [here for here, event in enumerate(written) if event is None and ids[here] is not None]
+    unlike = _unlike(copies, strangers, copies, [firsts[ids[here]] for here in strangers])
+    return altered | {here: copies[first] for here, first in unlike}
+
+
+CONTENT = ("digest", "type", "aggregate_type", "aggregate_id", "version")
+
+
+def _unlike(
+    copies: Columnwise[Copy], places: Sequence[Place], written: Columnwise[Any], at: Sequence[Place]
+) -> Iterator[tuple[Place, Place]]:
+    """Yield where copies stand that differ from what was written, and where that stands."""
+    for column in CONTENT:
+        for number in places_of(map(ne, copies.column_at(places, column), written.column_at(at, column))):
+            yield places[number], at[number]
+
+
 def _identity(row: Event | Copy) -> tuple[object, ...]:
     return row.type, row.aggregate_type, row.aggregate_id, row.version
-
-
-CONTENT = attrgetter("digest", "type", "aggregate_type", "aggregate_id", "version")
 
 
 def _difference(copy: Copy, written: Event | Copy) -> str:
@@ -88,12 +100,14 @@ def _difference(copy: Copy, written: Event | Copy) -> str:
 
 def one_partition(evidence: Evidence) -> Iterator[Counterexample]:
     """S08: all copies of all events of an aggregate are in one partition."""
-    homes: dict[tuple[str, str], int] = {}
-    for copy in evidence.copies:
-        if copy.aggregate_id is None:
+    copies = evidence.copies
+    homes: dict[str, dict[str, int]] = defaultdict(dict)
+    for number, (topic, partition, aggregate_id) in enumerate(copies.columns("topic", "partition", "aggregate_id")):
+        if aggregate_id is None:
             continue
-        home = homes.setdefault((copy.topic, copy.aggregate_id), copy.partition)
-        if home != copy.partition:
+        home = homes[topic].setdefault(aggregate_id, partition)
+        if home != partition:
+            copy = copies[number]
             yield Counterexample(
                 _("{copy} is in partition {partition}, and earlier ones of its aggregate are in {home}").format(
                     copy=place(copy), partition=copy.partition, home=home
@@ -105,9 +119,10 @@ def one_partition(evidence: Evidence) -> Iterator[Counterexample]:
 
 def log_order(evidence: Evidence) -> Iterator[Counterexample]:
     """S09: first copies of an aggregate's events stand in the log in the order of their versions."""
+    copies, firsts = evidence.copies, [*evidence.first_copies.places.values()]
     latest: dict[tuple[str, int], dict[str, int]] = defaultdict(dict)
-    for copy in evidence.first_copies.values():
-        topic, partition, _offset, _event, _type, _kind, aggregate_id, version, *_rest = copy
+    rows = copies.numbered(firsts, "topic", "partition", "aggregate_id", "version")
+    for number, (topic, partition, aggregate_id, version) in rows:
         if aggregate_id is None or version is None:
             continue
         versions = latest[topic, partition]
@@ -115,6 +130,7 @@ def log_order(evidence: Evidence) -> Iterator[Counterexample]:
         if version > before:
             versions[aggregate_id] = version
             continue
+        copy = copies[number]
         yield Counterexample(
             _("{copy} first came into the log after version {before} of the same aggregate").format(
                 copy=place(copy), before=before

@@ -9,22 +9,23 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from gettext import gettext as _
-from itertools import compress
-from operator import attrgetter, ne
+from itertools import compress, repeat
+from operator import attrgetter, is_not, ne
 from typing import Any, TypeVar
 
+from chaos.checker.columnwise import Place
 from chaos.checker.evidence import Evidence
 from chaos.checker.finding import Counterexample
-from chaos.checker.records import Copy, CreditNote, Invoice, Mail
-from chaos.checker.rows import AGGREGATE_ID, ORDER_ID, among
+from chaos.checker.records import CreditNote, Invoice, Mail
+from chaos.checker.rows import ORDER_ID
 
 Money = tuple[int | None, str | None]
 Statement = tuple[str | None, Money]
 R = TypeVar("R")
 ORDER, PAYMENT = "order", "payment"
 
-MONEY: Callable[[Any], Money] = attrgetter("amount_minor", "currency")
-TOLD: Callable[[Any], Money] = attrgetter("facts.amount_minor", "facts.currency")
+SAYS = ("amount_minor", "currency")
+MONEY: Callable[[Any], Money] = attrgetter(*SAYS)
 
 
 def one_invoice_per_order(evidence: Evidence) -> Iterator[Counterexample]:
@@ -67,18 +68,22 @@ def amounts_agree(evidence: Evidence) -> Iterator[Counterexample]:
     """S14: order, event, payment, invoice and credit note of an order say the same amount and currency."""
     ordered = {order.order_id: MONEY(order) for order in evidence.orders}
     said: dict[str, Statement] = {}
-    copies = _unlike([*evidence.first_copies.values()], AGGREGATE_ID, TOLD, ordered)
-    telling = (
-        (c.aggregate_id, c.type, TOLD(c))
-        for c in copies
-        if c.aggregate_id is not None and c.facts.amount_minor is not None
-    )
+    copies = evidence.copies.at(_copies_unlike(evidence, ordered))
+    telling = ((c.aggregate_id, c.type, MONEY(c)) for c in copies if c.aggregate_id is not None)
     yield from _disagree(ordered, said, telling)
     payments = _unlike(evidence.payments, ORDER_ID, MONEY, ordered)
     yield from _disagree(ordered, said, ((p.order_id, PAYMENT, MONEY(p)) for p in payments))
     papers: list[Invoice | CreditNote] = [*evidence.invoices, *evidence.credit_notes]
     unlike = _unlike(papers, ORDER_ID, MONEY, ordered)
     yield from _disagree(ordered, said, ((p.order_id, p.number, MONEY(p)) for p in unlike))
+
+
+def _copies_unlike(evidence: Evidence, ordered: Mapping[str, Money]) -> Iterator[Place]:
+    """Yield where the first copies stand that tell an amount, and not what their order says."""
+    copies, firsts = evidence.copies, [*evidence.first_copies.places.values()]
+    telling = [*compress(firsts, map(is_not, copies.column_at(firsts, "amount_minor"), repeat(None)))]
+    said = copies.columns_at(telling, *SAYS)
+    return compress(telling, map(ne, said, map(ordered.get, copies.column_at(telling, "aggregate_id"))))
 
 
 def _unlike(
@@ -113,11 +118,11 @@ def _disagree(
 def conserved(evidence: Evidence) -> Iterator[Counterexample]:
     """S15: per currency, what was ordered is what was invoiced or refused, and what was taken back was credited."""
     poisoned = evidence.poisoned
-    ordered, billed, taken_back, credited = Counter[str](), Counter[str](), Counter[str](), Counter[str]()
-    for copy in evidence.firsts("OrderPlaced"):
-        _add(copy, ordered, poisoned)
-    for copy in among(evidence.firsts("OrderCancelled"), AGGREGATE_ID, evidence.invoices_of):
-        _add(copy, taken_back, poisoned)
+    billed, credited = Counter[str](), Counter[str]()
+    cancelled, copies = evidence.firsts("OrderCancelled"), evidence.copies
+    invoiced = map(evidence.invoices_of.__contains__, copies.column_at(cancelled, "aggregate_id"))
+    ordered = _told(evidence, evidence.firsts("OrderPlaced"))
+    taken_back = _told(evidence, [*compress(cancelled, invoiced)])
     for bill in evidence.bills:
         if bill.state == "declined" and bill.order_id not in poisoned:
             billed[bill.currency] += bill.amount_minor
@@ -128,10 +133,17 @@ def conserved(evidence: Evidence) -> Iterator[Counterexample]:
     yield from _unequal_sums(taken_back, credited, _("cancelled after invoicing"), _("credited"))
 
 
-def _add(copy: Copy, sums: Counter[str], poisoned: frozenset[str]) -> None:
-    currency, amount = copy.facts.currency, copy.facts.amount_minor
-    if currency is not None and amount is not None and poisoned.isdisjoint((copy.aggregate_id, copy.spot)):
-        sums[currency] += amount
+def _told(evidence: Evidence, places: Sequence[Place]) -> Counter[str]:
+    """Add up by currency what these copies say, but for those that the scenario has spoiled."""
+    copies, poisoned, sums = evidence.copies, evidence.poisoned, Counter[str]()
+    if poisoned:
+        spared = (place for place in places if poisoned.isdisjoint((copies[place].aggregate_id, copies[place].spot)))
+        places = [*spared]
+    for said in copies.columns_at(places, *SAYS):
+        if None not in said:
+            amount, currency = said
+            sums[currency] += amount
+    return sums
 
 
 def _honest(
@@ -197,13 +209,15 @@ def _faults_of(
 
 def one_mail_per_invoice(evidence: Evidence) -> Iterator[Counterexample]:
     """S18: every invoiced order has one invoice mail, by its key: a second copy with the same key is no second mail."""
-    events = evidence.event_of
     mails: dict[str | None, dict[str, Mail]] = defaultdict(dict)
+    events, places = evidence.events, evidence.event_of.places
+    destinations, aggregates = events.column("destination"), events.column("aggregate_id")
     for mail in evidence.mails:
-        event = events.get(mail.key)
-        order_id = mail.order_id or (event.aggregate_id if event else None)
+        place = places.get(mail.key)
+        destination, aggregate_id = (None, None) if place is None else (destinations[place], aggregates[place])
+        order_id = mail.order_id or aggregate_id
         mails[order_id].setdefault(mail.key, mail)
-        if event is None or event.destination != "command" or event.aggregate_id != order_id:
+        if destination != "command" or aggregate_id != order_id:
             yield Counterexample(
                 _("a mail to {recipient} has the key {key}, and no command of its order is called so").format(
                     recipient=mail.recipient, key=mail.key

@@ -171,10 +171,10 @@ def _results_of_keys(intents: Iterable[Intent]) -> dict[tuple[str, str | None], 
 
 def outbox_atomic(evidence: Evidence) -> Iterator[Counterexample]:
     """S04: an order and its events were committed together, so an order of version n has the events 1 to n."""
-    orders = evidence.order_of
+    orders, version_of = evidence.order_of, evidence.events.column("version")
     events = evidence.events_of_order
     for order in evidence.orders:
-        versions = sorted(event.version for event in events.get(order.order_id, ()))
+        versions = sorted(map(version_of.__getitem__, events.get(order.order_id, ())))
         if versions != list(range(1, order.version + 1)):
             yield Counterexample(
                 _("order {order} is at version {version}, and the outbox has its events {versions}").format(

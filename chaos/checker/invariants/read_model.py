@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from gettext import gettext as _
-from operator import add
+from operator import add, itemgetter
 from typing import Any, TypeVar
 
 from chaos.checker.evidence import Evidence
 from chaos.checker.finding import Counterexample
-from chaos.checker.records import Copy
-from chaos.checker.rows import version_of
+from chaos.checker.rows import in_sequence
 
 Key = TypeVar("Key", bound=tuple[Any, ...])
 Sums = Mapping[Key, list[int]]
@@ -30,13 +29,13 @@ def analytics_recomputed(evidence: Evidence) -> Iterator[Counterexample]:
     yield from _skus(evidence)
 
 
-def _counted(evidence: Evidence, *kinds: str) -> Iterator[Copy]:
-    """Go through the events that the read model owes an account of: what it has set aside is S25's to judge."""
+def _counted(evidence: Evidence, kind: str, *names: str) -> Iterator[tuple[Any, ...]]:
+    """Return columns of the events that the read model owes an account of: what it has set aside is S25's to judge."""
+    copies, places = evidence.copies, evidence.firsts(kind)
     aside = {name for group, name in evidence.set_aside if group == "analytics"}
-    for kind in kinds:
-        for copy in evidence.firsts(kind):
-            if not aside or aside.isdisjoint((copy.event_id, copy.spot)):
-                yield copy
+    if aside:
+        places = [place for place in places if aside.isdisjoint((copies[place].event_id, copies[place].spot))]
+    return copies.columns_at(places, *names)
 
 
 def _revenue(evidence: Evidence) -> Iterator[Counterexample]:
@@ -63,16 +62,19 @@ def _revenue(evidence: Evidence) -> Iterator[Counterexample]:
 def _amounts(evidence: Evidence, kind: str) -> dict[tuple[str, str], list[int]]:
     """Return all amounts of a type of paper by day and currency."""
     amounts: dict[tuple[str, str], list[int]] = defaultdict(list)
-    for copy in _counted(evidence, kind):
-        currency, amount, _reason, day, _lines = copy.facts
+    for day, currency, amount in _counted(evidence, kind, "day", "currency", "amount_minor"):
         if amount is not None:
             amounts[str(day), str(currency)].append(amount)
     return amounts
 
 
 def _latest_states(evidence: Evidence) -> dict[str | None, str]:
-    copies = _counted(evidence, "OrderPlaced", "OrderConfirmed", "OrderCancelled")
-    return {copy.aggregate_id: _state_after(copy) for copy in sorted(copies, key=version_of)}
+    changes = [
+        (aggregate_id, _state_after(kind, reason), in_sequence(version))
+        for kind in ("OrderCancelled", "OrderConfirmed", "OrderPlaced")
+        for version, aggregate_id, reason in _counted(evidence, kind, "version", "aggregate_id", "reason")
+    ]
+    return {aggregate_id: state for aggregate_id, state, _version in sorted(changes, key=itemgetter(2))}
 
 
 def _states(evidence: Evidence, latest: Mapping[str | None, str]) -> Iterator[Counterexample]:
@@ -88,8 +90,8 @@ def _states(evidence: Evidence, latest: Mapping[str | None, str]) -> Iterator[Co
 
 def _days(evidence: Evidence, latest: Mapping[str | None, str]) -> Iterator[Counterexample]:
     placed = Counter(
-        (str(copy.facts.day), str(copy.facts.currency), latest[copy.aggregate_id])
-        for copy in _counted(evidence, "OrderPlaced")
+        (str(day), str(currency), latest[order])
+        for day, currency, order in _counted(evidence, "OrderPlaced", "day", "currency", "aggregate_id")
     )
     right = {key: [count] for key, count in placed.items()}
     found = _summed(((row.day, row.currency, row.state), [row.orders]) for row in evidence.day_counts)
@@ -106,8 +108,10 @@ def _days(evidence: Evidence, latest: Mapping[str | None, str]) -> Iterator[Coun
 
 
 def _skus(evidence: Evidence) -> Iterator[Counterexample]:
-    orders = Counter((str(copy.facts.currency), copy.facts.lines) for copy in _counted(evidence, "OrderPlaced"))
-    right = _summed(line for (currency, lines), count in orders.items() for line in _bought(currency, lines, count))
+    orders = Counter(_counted(evidence, "OrderPlaced", "currency", "lines"))
+    right = _summed(
+        line for (currency, lines), count in orders.items() for line in _bought(str(currency), lines, count)
+    )
     found = _summed(
         ((row.currency, row.sku), [row.orders, row.quantity, row.amount_minor]) for row in evidence.ordered_skus
     )
@@ -144,10 +148,10 @@ def _unequal(found: Sums[Key], right: Sums[Key]) -> list[Key]:
     return [key for key in sorted(found.keys() | right.keys()) if found.get(key) != right.get(key)]
 
 
-def _state_after(copy: Copy) -> str:
+def _state_after(kind: str, reason: str | None) -> str:
     """Return the state that an order's event puts it in."""
-    if copy.type == "OrderPlaced":
+    if kind == "OrderPlaced":
         return "placed"
-    if copy.type == "OrderConfirmed":
+    if kind == "OrderConfirmed":
         return "confirmed"
-    return "declined" if copy.facts.reason == "payment_declined" else "cancelled"
+    return "declined" if reason == "payment_declined" else "cancelled"

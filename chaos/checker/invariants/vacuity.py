@@ -57,8 +57,8 @@ def _kinds(evidence: Evidence) -> frozenset[str]:
 
 
 def _second_copies(evidence: Evidence) -> int:
-    readable = sum(copy.event_id is not None for copy in evidence.copies)
-    return readable - len(evidence.first_copies)
+    unreadable = evidence.copies.column("event_id").count(None)
+    return len(evidence.copies) - unreadable - len(evidence.first_copies)
 
 
 def _second_deliveries(evidence: Evidence) -> int:
@@ -105,10 +105,8 @@ def fault_met_work(evidence: Evidence) -> Iterator[Counterexample]:
     """
     if not evidence.run.expect.get("overlap"):
         raise NotApplicable(_("this scenario does not ask for work in flight"))
-    events = evidence.event_of
-    spans = [
-        (when(events[i.event_id].occurred_at), when(i.applied_at)) for i in evidence.invoices if i.event_id in events
-    ]
+    places, written = evidence.event_of.places, evidence.events.column("occurred_at")
+    spans = [(when(written[places[i.event_id]]), when(i.applied_at)) for i in evidence.invoices if i.event_id in places]
     begins, ends = sorted(span[0] for span in spans), sorted(span[1] for span in spans)
     hits = (when(mark.at) for mark in evidence.faults if mark.phase == "hit")
     if not any(bisect_right(begins, hit + BLOW_SECONDS) > bisect_left(ends, hit) for hit in hits):
@@ -151,10 +149,10 @@ def enough_pending_pairs(evidence: Evidence) -> Iterator[Counterexample]:
 def pending_pairs(evidence: Evidence) -> Iterator[str]:
     """Yield each order whose second event was written before its first one stood in the log."""
     first_copies = evidence.first_copies
-    for order_id, events in evidence.events_of_order.items():
-        if len(events) < 2:
+    for order_id, places in evidence.events_of_order.items():
+        if len(places) < 2:
             continue
-        first, second = sorted(events, key=lambda event: event.version)[:2]
+        first, second = sorted(evidence.events.at(places), key=lambda event: event.version)[:2]
         copy = first_copies.get(first.event_id)
         if copy is None or copy.timestamp is None or when(second.occurred_at) <= when(copy.timestamp):
             yield order_id

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from chaos.checker.evidence import Evidence
 from chaos.checker.plants.log import FAR
-from chaos.checker.plants.pick import LONG_AGO, NOBODY, NOTHING, SOON_AFTER, instead, pick
+from chaos.checker.plants.pick import LONG_AGO, NOBODY, NOTHING, SOON_AFTER, pick
 from chaos.checker.records import ParkedRow
 
 
 def version_skipped(evidence: Evidence) -> Evidence:
     poisoned = evidence.poisoned
     row = pick((r for r in evidence.inbox if r.aggregate_id not in poisoned), "applied event")
-    return evidence.replacing(inbox=instead(evidence.inbox, row, row._replace(version=FAR)))
+    return evidence.replacing(inbox=[row._replace(version=FAR) if other == row else other for other in evidence.inbox])
 
 
 def order_never_billed(evidence: Evidence) -> Evidence:
@@ -23,13 +23,13 @@ def order_never_billed(evidence: Evidence) -> Evidence:
 def inbox_row_missing(evidence: Evidence) -> Evidence:
     """Take away the inbox row of an event that its group has consumed and committed."""
     firsts, marks, poisoned = evidence.first_copies, evidence.mark_of, evidence.poisoned
-    groups = evidence.inbox_of
+    applied = evidence.applied_ids
     row = pick(
         (
             row
             for row in evidence.inbox
             if (copy := firsts.get(row.event_id))
-            and len(groups[row.group]) > 1
+            and len(applied[row.group]) > 1
             and (mark := marks.get((row.group, copy.topic, copy.partition)))
             and copy.offset < (mark.committed or 0)
             and poisoned.isdisjoint((copy.aggregate_id, copy.spot))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from chaos.checker.evidence import Evidence
-from chaos.checker.plants.pick import NOTHING, instead, pick
+from chaos.checker.plants.pick import NOTHING, pick
 from chaos.checker.records import Copy, Event, Lane
 
 FAR = 1_000_000_000
@@ -42,7 +42,8 @@ def stranger_in_log(evidence: Evidence) -> Evidence:
 
 def copy_altered(evidence: Evidence) -> Evidence:
     copy = _known(evidence)
-    return evidence.replacing(copies=instead(evidence.copies, copy, copy._replace(type="Altered", digest=b"altered")))
+    altered = copy._replace(type="Altered", digest=b"altered")
+    return evidence.replacing(copies=[altered if other == copy else other for other in evidence.copies])
 
 
 def _named(evidence: Evidence) -> Copy:

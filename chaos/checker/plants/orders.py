@@ -59,7 +59,7 @@ def order_of_nobody(evidence: Evidence) -> Evidence:
 def event_missing(evidence: Evidence) -> Evidence:
     events = evidence.events_of_order
     order = pick((o for o in evidence.orders if o.order_id in events), "order with events")
-    taken = events[order.order_id][-1].event_id
+    taken = evidence.events[events[order.order_id][-1]].event_id
     return evidence.replacing(events=[event for event in evidence.events if event.event_id != taken])
 
 

@@ -11,9 +11,7 @@ def fault_without_hit(evidence: Evidence) -> Evidence:
 
 
 def no_duplicates(evidence: Evidence) -> Evidence:
-    firsts = evidence.first_copies
-    only = [copy for copy in evidence.copies if copy.event_id and firsts[copy.event_id] is copy]
-    return evidence.expecting(duplicates=["log"]).replacing(copies=only)
+    return evidence.expecting(duplicates=["log"]).replacing(copies=[*evidence.first_copies.values()])
 
 
 def none_suppressed(evidence: Evidence) -> Evidence:

@@ -57,6 +57,14 @@ def _(h: Varied) -> str:
     return str(other["aggregate_id"])
 
 
+@corruption("S10")
+def _(h: Varied) -> str:
+    """a group applied all that there is of something as version 2"""
+    row = some(h, list(h.all(INBOX_OF["orders"], aggregate_id=invoiced(h))))
+    row["aggregate_version"] = 2
+    return str(row["aggregate_id"])
+
+
 @corruption("S10", "S17", "S20")
 def _(h: Varied) -> str:
     """a group never applied version 1"""

@@ -116,6 +116,17 @@ def _(h: Varied) -> str:
     return order_id
 
 
+@corruption("S07", "S06")
+def _(h: Varied) -> str:
+    """two copies of an event of no outbox have different payloads"""
+    order_id = order_of(h, "invoiced")
+    event = {**event_of(h, order_id, "OrderConfirmed"), "event_id": h.new_id(), "aggregate_version": 3}
+    h.publish(event)
+    h.publish({**event, "payload": event["payload"] + " "})
+    h.finish_again()
+    return order_id
+
+
 @corruption("S07")
 def _(h: Varied) -> str:
     """the first copy has another payload"""

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+import json
+from hashlib import sha256
+
 from chaos.specimens import Row, Varied
 from tests.unit.checker.corruptions.corruption import corruption
 from tests.unit.checker.corruptions.pick import (
     BILLS,
     INVOICES,
+    LOG,
     MAIL,
     NOTES,
     PAYMENTS,
     any_order,
     credited,
+    declined,
+    event_of,
     invoiced,
     order_of,
     row_of,
@@ -98,6 +104,18 @@ def _(h: Varied) -> str:
     h.the(INVOICES, order_id=up)["amount_minor"] += 1
     h.the(INVOICES, order_id=down)["amount_minor"] -= 1
     return h.dice.choice((up, down))
+
+
+@corruption("S14")
+def _(h: Varied) -> str:
+    """a refusal tells of another amount, in the outbox and in every copy"""
+    order_id = declined(h)
+    event = event_of(h, order_id, "PaymentDeclined")
+    said = json.loads(event["payload"])
+    event["payload"] = json.dumps({**said, "amount_minor": said["amount_minor"] + h.dice.choice((-1, 1))})
+    for copy in h.all(LOG, event_id=event["event_id"]):
+        copy.update(payload=event["payload"], sha256=sha256(event["payload"].encode()).hexdigest())
+    return order_id
 
 
 @corruption("S14")

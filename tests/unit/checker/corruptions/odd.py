@@ -28,6 +28,7 @@ from tests.unit.checker.corruptions.pick import (
     later,
     set_times,
     some,
+    swap,
 )
 from tests.unit.checker.corruptions.vacuity import without_copies
 
@@ -314,6 +315,14 @@ def _(h: Varied) -> None:
     """another member applied the next version in the same moment"""
     one, other = two_rows(h, h.dice.choice(("billing", "analytics")))
     other.update(member="another", applied_at=one["applied_at"])
+
+
+@odd
+def _(h: Varied) -> None:
+    """another member applied the next version in the same moment, by a copy that stands before that of the first"""
+    one, other = two_rows(h, h.dice.choice(("billing", "analytics")))
+    other.update(member="another", applied_at=one["applied_at"])
+    swap(one, other, "offset")
 
 
 @odd
