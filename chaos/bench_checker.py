@@ -2,7 +2,7 @@
 
 Evidence is made once and judged in processes of their own, in alternating rounds when a second checkout is named, so
 that both meet the same moods of the machine. Processor time is the figure to compare; the wall clock is what one waits.
-With ``--page`` the figures are written down together with the machine that they come from.
+With ``--page`` the figures of all sizes are written down together with the machine that they come from.
 """
 
 from __future__ import annotations
@@ -87,54 +87,82 @@ def spread(rounds: list[Round], value: Callable[[Round], float]) -> str:
 PAGE = """# How long the checker takes
 
 Measured {day} by `python -m chaos.bench_checker --page FILE` on: {machine}.
-Evidence: {megabytes:,.0f} MB.
 
-| orders | rounds | wall clock | processor | memory, all processes |
-|---:|---:|---:|---:|---:|
-| {orders:,} | {rounds} | {wall} s | {processor} s | {memory} MB |
+| orders | evidence | rounds | wall clock | processor | memory, all processes |
+|---:|---:|---:|---:|---:|---:|
+{rows}
 
 Median, and the least and the most of the rounds. Meanwhile {load:.1f} processes wanted a processor, averaged over five
 minutes; a checker that has the machine to itself makes it one or two. Aims: 100,000 orders in 10 s and 1,000 MB, a
 million in 120 s.
 """
+ROW = "| {orders:,} | {megabytes:,.0f} MB | {rounds} | {wall} s | {processor} s | {memory} MB |"
 
 
-def write_page(page: Path, orders: int, evidence: Path, rounds: list[Round]) -> None:
-    size = sum(file.stat().st_size for file in evidence.rglob("*") if file.is_file())
+@dataclass(frozen=True, slots=True)
+class Size:
+    """Evidence of so many orders, and how this checkout judged it."""
+
+    orders: int
+    megabytes: float
+    rounds: list[Round]
+
+    def row(self) -> str:
+        """Return its line of the page."""
+        return ROW.format(
+            orders=self.orders, megabytes=self.megabytes, rounds=len(self.rounds),
+            wall=spread(self.rounds, lambda r: r.wall_seconds), memory=spread(self.rounds, lambda r: r.memory_mb),
+            processor=spread(self.rounds, lambda r: r.processor_seconds),
+        )  # fmt: skip
+
+
+def write_page(page: Path, sizes: list[Size]) -> None:
     memory_gb = psutil.virtual_memory().total / 2**30
     page.write_text(
         PAGE.format(
-            day=f"{datetime.now(UTC):%Y-%m-%d}", orders=orders, rounds=len(rounds), megabytes=size / 1e6,
+            day=f"{datetime.now(UTC):%Y-%m-%d}", rows="\n".join(size.row() for size in sizes), load=os.getloadavg()[1],
             machine=f"{os.cpu_count()} cores, {memory_gb:.0f} GB memory, {platform.system()} {platform.machine()}, "
             f"Python {platform.python_version()}, msgspec {version('msgspec')}",
-            wall=spread(rounds, lambda r: r.wall_seconds), processor=spread(rounds, lambda r: r.processor_seconds),
-            memory=spread(rounds, lambda r: r.memory_mb), load=os.getloadavg()[1],
         ),
         encoding="utf-8",
     )  # fmt: skip
 
 
+def measure(orders: int, rounds: int, evidence: Path, checkouts: list[Path]) -> Size:
+    """Judge the evidence of so many orders with each checkout in turn, and print what that took."""
+    if not (evidence / "run.json").exists():
+        write_large(evidence, orders)
+    found: dict[Path, list[Round]] = {checkout: [] for checkout in checkouts}
+    for _round in range(rounds):
+        for checkout in checkouts:
+            found[checkout].append(judge_once(checkout, evidence))
+    for checkout, taken in found.items():
+        sys.stdout.write(f"{checkout}: {orders} orders, {rounds} rounds: {summary(taken)}\n")
+        sys.stdout.flush()
+    size = sum(file.stat().st_size for file in evidence.rglob("*") if file.is_file())
+    return Size(orders, size / 1e6, found[checkouts[-1]])
+
+
 def main() -> None:
     options = argparse.ArgumentParser(description=str(__doc__).partition(":")[2])
-    options.add_argument("--orders", type=int, default=100_000)
-    options.add_argument("--rounds", type=int, default=3)
+    options.add_argument("--orders", type=int, nargs="+", default=[100_000], help="one size, or several")
+    options.add_argument("--rounds", type=int, nargs="+", default=[3], help="as many for each size, or one for all")
     options.add_argument("--against", type=Path, help="another checkout of this project, to compare with")
-    options.add_argument("--evidence", type=Path, help="where the evidence is, or is to be kept")
+    options.add_argument(
+        "--evidence", type=Path, help="where the evidence is, or is to be kept: a folder for each size"
+    )
     options.add_argument("--page", type=Path, help="write the figures of this checkout there")
     chosen = options.parse_args()
+    checkouts = [path for path in (chosen.against, Path(__file__).parents[1]) if path]
+    rounds = chosen.rounds if len(chosen.rounds) > 1 else chosen.rounds * len(chosen.orders)
     with tempfile.TemporaryDirectory() as temporary:
-        evidence = chosen.evidence or Path(temporary)
-        if not (evidence / "run.json").exists():
-            write_large(evidence, chosen.orders)
-        checkouts = [path for path in (chosen.against, Path(__file__).parents[1]) if path]
-        rounds: dict[Path, list[Round]] = {checkout: [] for checkout in checkouts}
-        for _round in range(chosen.rounds):
-            for checkout in checkouts:
-                rounds[checkout].append(judge_once(checkout, evidence))
-        if chosen.page:
-            write_page(chosen.page, chosen.orders, evidence, rounds[checkouts[-1]])
-    for checkout, found in rounds.items():
-        sys.stdout.write(f"{checkout}: {chosen.orders} orders, {len(found)} rounds: {summary(found)}\n")
+        kept = chosen.evidence or Path(temporary)
+        sizes = [
+            measure(orders, count, kept / str(orders), checkouts)
+            for orders, count in zip(chosen.orders, rounds, strict=True)
+        ]
+    if chosen.page:
+        write_page(chosen.page, sizes)
 
 
 if __name__ == "__main__":
