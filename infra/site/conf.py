@@ -18,6 +18,9 @@ html_title = "effectively-once"
 html_copy_source = False
 html_show_sourcelink = False
 html_show_sphinx = False
+html_show_copyright = False
+html_static_path = ["static"]
+html_css_files = ["site.css"]
 # Excerpts of results are fetched from pages, which a browser forbids to pages that come from a file.
 html_show_search_summary = False
 html_theme_options = {"navigation_with_keys": True}

@@ -19,7 +19,7 @@ FOLDERS: Final = ("docs", "chaos", "examples", "loadtests")
 ALONG: Final = {".json", ".svg", ".png", ".sql"}
 
 CHAPTERS: Final[Mapping[str, Sequence[str]]] = {
-    "Start": ("README", "docs/first-run", "docs/do-you-need-this", "docs/glossary"),
+    "Start": ("README", "docs/first-run", "docs/do-you-need-this", "docs/glossary", "docs/workshop/"),
     "Understand": (
         "docs/architecture",
         "docs/saga",
@@ -29,7 +29,15 @@ CHAPTERS: Final[Mapping[str, Sequence[str]]] = {
     ),
     "How to": ("docs/how-to/README", "docs/how-to/"),
     "Adopt": ("docs/adopt/README", "docs/adopt/", "examples/"),
-    "Run": ("docs/relay", "docs/engines", "docs/parking", "docs/replay", "docs/retention", "docs/cluster"),
+    "Run": (
+        "docs/relay",
+        "docs/engines",
+        "docs/parking",
+        "docs/replay",
+        "docs/retention",
+        "docs/cluster",
+        "docs/sizing",
+    ),
     "Prove": ("chaos/README", "chaos/", "docs/faults", "docs/reading-a-report", "docs/evidence-format", "loadtests/"),
     "Measured": ("docs/benchmarks/",),
     "Reference": ("docs/reference/README", "docs/reference/", "docs/contracts/README"),
@@ -39,6 +47,10 @@ CHAPTERS: Final[Mapping[str, Sequence[str]]] = {
 
 _LINK: Final = re.compile(r"(?P<image>!?)\[(?P<text>[^\]]*)\]\((?P<target>(?!\w+:|#)[^)\s#]+)(?P<anchor>#[^)\s]*)?\)")
 
+
+_ANSWER: Final = "<!-- you should see -->"
+_SHOWN: Final = '<p class="answer">You should see:</p>'
+"""On the site, where commands and answers look alike and a comment is nowhere."""
 
 _DIAGRAM: Final = re.compile(r"^```mermaid\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -75,7 +87,7 @@ def _inside(document: Path, known: set[Path], folder: Path) -> str:
         return found[0] if inside in known else found["text"]
 
     text = (PROJECT / document).read_text(encoding="utf-8")
-    return _LINK.sub(link, _DIAGRAM.sub(_drawn, text))
+    return _LINK.sub(link, _DIAGRAM.sub(_drawn, text.replace(_ANSWER, _SHOWN)))
 
 
 def _drawn(diagram: re.Match[str]) -> str:

@@ -60,6 +60,14 @@ def test_every_diagram_of_the_documents_is_drawn(tmp_path: Path) -> None:
     assert written[tmp_path / "docs" / "saga.md"].count("<svg") == 2
 
 
+def test_an_answer_is_told_from_a_command(tmp_path: Path) -> None:
+    """A comment says it in the source, and no reader of the site would see that. Seen red without the words."""
+    sources.write(tmp_path)
+    readme = (tmp_path / "README.md").read_text(encoding="utf-8")
+    assert "you should see -->" not in readme
+    assert readme.count("You should see:") > 3
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
