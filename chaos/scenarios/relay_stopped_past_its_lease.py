@@ -13,7 +13,7 @@ SCENARIO = Scenario(
         "what it still publishes on waking is a duplicate, and what it tries to settle is refused by the epoch."
     ),
     guard="lease with an epoch that every settle checks",
-    workload=Workload(seconds=15.0, rate_per_second=30.0),
+    workload=Workload(seconds=15.0, rate_per_second=30.0, share_cancelled_later=0.25),
     acts=(
         Act(
             at=0.25,
