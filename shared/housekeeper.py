@@ -44,9 +44,9 @@ def housekeeper(
     """Make the worker; ``notes`` are the tasks that others may send, by name."""
     app = worker_app(instance, redis_url, queue)
     for chore in chores:
-        app.task(_done(chore), name=chore.name)
+        app.task(_done(chore), name=chore.name, shared=False)
     for name, note in (notes or {}).items():
-        app.task(note, name=name)
+        app.task(note, name=name, shared=False)
     app.conf.beat_schedule = {chore.name: _entry(chore) for chore in chores}
     return Worker(app, instance, beat=True)
 

@@ -73,6 +73,7 @@ def build_app(settings: Settings, send: Send) -> Celery:
 def _register(app: Celery, settings: Settings, send: Send) -> None:
     @app.task(  # type: ignore[untyped-decorator]  # Celery ships no types
         name=TASK,
+        shared=False,  # of this app alone: another one in the process has a sender of its own
         bind=True,
         base=KeptTask,
         autoretry_for=(TransientError, OperationalError, InterfaceError),
