@@ -1,5 +1,6 @@
 """Build the site: ``python -m infra.site [FOLDER]`` (``make docs``). Needs the package index once, then nothing."""
 
+import argparse
 import hashlib
 import subprocess
 import sys
@@ -38,7 +39,9 @@ def build(target: Path) -> None:
 
 
 def main() -> None:
-    target = Path(sys.argv[1]) if len(sys.argv) > 1 else BUILD / "site"
+    parser = argparse.ArgumentParser(prog="python -m infra.site", description="Build the documents as a site.")
+    parser.add_argument("folder", nargs="?", type=Path, default=BUILD / "site", help="where to (default: build/site)")
+    target: Path = parser.parse_args().folder
     try:
         build(target)
     except subprocess.CalledProcessError as error:
