@@ -68,7 +68,7 @@ def test_no_pattern_fits_what_another_command_prints(outputs: dict[Block, str]) 
 
 def readers() -> dict[str, str]:
     """Return the environment of somebody who has only the clone; above all no stack of ours to start, or to remove."""
-    ours = {"CI", "ONCE_HOME", "VIRTUAL_ENV", "ARGS", "MAKEFLAGS", "MAKELEVEL"}
+    ours = {"CI", "ONCE_HOME", "PYTHONPATH", "VIRTUAL_ENV", "ARGS", "MAKEFLAGS", "MAKELEVEL"}
     return {name: value for name, value in os.environ.items() if name not in ours}
 
 
