@@ -6,7 +6,9 @@ and did not is as bad as one that turned red and should not have: the first says
 second that something else is broken.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from gettext import gettext as _
 
 from chaos.checker.registry import INVARIANTS, W07
 from chaos.checker.result import Answer, Verdict
@@ -55,6 +57,13 @@ class Comparison:
     @property
     def as_foretold(self) -> bool:
         return not self.not_seen and not self.unforeseen
+
+    def words(self) -> Iterator[str]:
+        """Say what is not as it was foretold."""
+        if self.not_seen:
+            yield _("not seen to break: {ids}").format(ids=" ".join(self.not_seen))
+        if self.unforeseen:
+            yield _("broken or unknown and not foretold: {ids}").format(ids=" ".join(self.unforeseen))
 
 
 def compare(foretold: Foretold, verdict: Verdict) -> Comparison:

@@ -106,11 +106,12 @@ class Poison(Quiet):
 
 
 def _producer(kafka: str, name: str) -> dict[str, Any]:
-    """Partition as the system's own producers do; one message at a time needs no more, nor the client's word of it."""
+    """Partition as the system's own producers do; one message at a time needs no more."""
     return {
         **producer_config(kafka, name),
         "enable.gapless.guarantee": False,
         "message.max.bytes": 4_000_000,
+        # The client warns of that setting in every producer, and there is one for each message.
         "log_level": 3,
     }
 

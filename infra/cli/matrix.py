@@ -22,8 +22,7 @@ from chaos.unsafe import Variant
 from chaos.watcher import Silent
 from infra.cli import abreast
 from infra.cli.console import out
-
-FAILED = 1
+from infra.cli.series import total
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,13 +46,7 @@ def matrix(only: tuple[str, ...], short: bool, seed: int, stacks: int | None) ->
         rows.append(tried.row)
         out.print(_line(len(rows), len(names), tried), soft_wrap=True)
     out.print(_table(rows))
-    good = sum(row.found.as_foretold for row in rows)
-    out.print(
-        _("{good} of {count} ended as foretold, in {minutes:.1f} minutes.").format(
-            good=good, count=len(rows), minutes=(monotonic() - started) / 60
-        )
-    )
-    sys.exit(0 if all(row.found.as_foretold for row in rows) else FAILED)
+    sys.exit(total([row.found.as_foretold for row in rows], monotonic() - started))
 
 
 def _chosen(only: Sequence[str], short: bool) -> list[Variant]:
@@ -82,12 +75,7 @@ def _line(number: int, of: int, tried: _Tried) -> Text:
 def _outcome(row: Row) -> Text:
     if row.found.as_foretold:
         return Text("    " + _("as foretold: {broken}").format(broken=" ".join(row.verdict.broken)), "green")
-    words = []
-    if row.found.not_seen:
-        words.append(_("not seen to break: {ids}").format(ids=" ".join(row.found.not_seen)))
-    if row.found.unforeseen:
-        words.append(_("broken or unknown beyond what was foretold: {ids}").format(ids=" ".join(row.found.unforeseen)))
-    return Text("    " + "; ".join(words), "bold red")
+    return Text("    " + "; ".join(row.found.words()), "bold red")
 
 
 def _table(rows: Sequence[Row]) -> Table:

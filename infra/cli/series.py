@@ -86,24 +86,28 @@ def run(wanted: Sequence[Scenario], *, seed: int, stacks: int | None) -> int:
         ended.append(one)
         out.print(_line(len(ended), len(wanted), one), soft_wrap=True)
     out.print(_table(ended))
-    good = sum(each.as_foretold for each in ended)
-    out.print(
-        _("{good} of {count} ended as foretold, in {minutes:.1f} minutes.").format(
-            good=good, count=len(ended), minutes=(monotonic() - started) / 60
-        )
-    )
-    return 0 if good == len(ended) else 1
+    return total([each.as_foretold for each in ended], monotonic() - started)
 
 
 def soak(seed: int, minutes: float, *, stacks: int | None) -> int:
     """Run scenarios that dice have put together until the time is over; 0 if every one ended green."""
-    ended = list[Ended]()
+    started, ended = monotonic(), list[Ended]()
     for one in abreast.each(_soak_one, _seeds(seed, minutes), stacks):
         ended.append(one)
         out.print(Text(one.scenario.title, "dim"))
         out.print(_line(len(ended), len(ended), one), soft_wrap=True)
     out.print(_table(ended))
-    return 0 if all(each.as_foretold for each in ended) else 1
+    return total([each.as_foretold for each in ended], monotonic() - started)
+
+
+def total(as_foretold: Sequence[bool], seconds: float) -> int:
+    """Say how many ended as was foretold of them, and return the exit code: 0 if all did."""
+    out.print(
+        _("{good} of {count} ended as foretold, in {minutes:.1f} minutes.").format(
+            good=sum(as_foretold), count=len(as_foretold), minutes=seconds / 60
+        )
+    )
+    return 0 if all(as_foretold) else 1
 
 
 def _longest_first(wanted: Iterable[Scenario]) -> list[str]:
@@ -147,19 +151,11 @@ def _line(number: int, of: int, each: Ended) -> Text:
     if each.as_foretold:
         text.stylize("green")
         return text
-    for words in _troubles(each):
+    for words in (*each.found.words(), *each.problems):
         text.append(f"\n    {words}")
     text.append(f"\n    {each.evidence}")
     text.stylize("bold red")
     return text
-
-
-def _troubles(each: Ended) -> Iterable[str]:
-    if each.found.not_seen:
-        yield _("not seen to break: {ids}").format(ids=" ".join(each.found.not_seen))
-    if each.found.unforeseen:
-        yield _("broken or unknown and not foretold: {ids}").format(ids=" ".join(each.found.unforeseen))
-    yield from each.problems
 
 
 def _table(ended: Sequence[Ended]) -> Table:

@@ -12,6 +12,7 @@ import pytest
 
 from infra.cli import abreast
 from infra.local.home import Home
+from infra.local.stack import LocalStack
 from tests.conftest import ROOT, eventually
 
 
@@ -41,6 +42,12 @@ def wait_to_be_called_off(folder: Path) -> None:
         raise
 
 
+def start_servers(folder: Path) -> None:
+    home = meet(folder)
+    if home.name == "2":
+        LocalStack.open().servers_up()
+
+
 def sleep(folder: Path) -> None:
     meet(folder)
     time.sleep(60)
@@ -51,6 +58,14 @@ def test_each_run_has_a_stack_of_its_own(tmp_path: Path) -> None:
     homes = list(abreast.each(meet, [folder] * 5, 2))
     assert len(homes) == 5
     assert set(homes) == {tmp_path, tmp_path / "stacks" / "2"}
+
+
+def test_the_servers_of_further_stacks_are_down_again(tmp_path: Path) -> None:
+    (folder := tmp_path / "met").mkdir()
+    list(abreast.each(start_servers, [folder] * 2, 2))
+    further = LocalStack.open().further("2")
+    assert further.home.servers.exists()
+    assert not further.servers_running()
 
 
 def test_one_stack_needs_no_further_process(tmp_path: Path) -> None:
